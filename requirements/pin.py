@@ -1,0 +1,27 @@
+"""Pin what pyproject.toml asks for: `make requirements`.
+
+One file for the program, one for its tests, one for the model's weights. Hashes are pinned;
+where to download from is the installing machine's own affair and is not written down.
+"""
+
+import subprocess
+import sys
+from pathlib import Path
+
+HERE = Path(__file__).parent
+COMMON = [
+    *("--generate-hashes", "--universal", "--python-version", "3.11", "--upgrade"),
+    *("--no-header", "--no-annotate", "--quiet"),
+]
+
+
+def pin(output: str, *arguments: str) -> None:
+    """Write one file of pinned requirements."""
+    command = [sys.executable, "-m", "uv", "pip", "compile", *COMMON, *arguments]
+    subprocess.run([*command, "--output-file", str(HERE / output)], cwd=HERE.parent, check=True)
+
+
+if __name__ == "__main__":
+    pin("base.txt", "pyproject.toml", "--group", "build")
+    pin("dev.txt", "--group", "dev", "--constraint", "requirements/base.txt")
+    pin("model.txt", "--group", "model", "--no-deps")

@@ -1,0 +1,109 @@
+"""`quinion ingest`: documents into the Document Store, with a progress bar and a table."""
+
+import json
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import anyio
+import typer
+from mcp import Client
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
+from rich.table import Table
+
+from quinion.cli.client import Answer, call, connect
+from quinion.cli.files import find_documents
+from quinion.errors import InvalidInput
+from quinion.servers import document_store
+from quinion.servers.document_store.ingest import EXTENSIONS
+from quinion.settings import Settings
+
+AT_ONCE = 2
+"""Documents under way: while one is embedded, the workers read the next."""
+
+
+def run(
+    settings: Settings,
+    paths: list[Path],
+    application_ref: str,
+    document_type: str | None,
+    *,
+    as_json: bool,
+) -> int:
+    """Ingest; 1 when some document could not be."""
+    files = find_documents(paths, EXTENSIONS)
+    if not files:
+        raise InvalidInput(
+            f"There is no document in {', '.join(map(str, paths))}. "
+            f"Files that can be ingested end in {', '.join(sorted(EXTENSIONS))}."
+        )
+    arguments: Answer = {"application_ref": application_ref}
+    if document_type is not None:
+        arguments["document_type"] = document_type
+    answers = anyio.run(_ingest, settings, files, arguments)
+    if as_json:
+        typer.echo(json.dumps([{"file": str(f), **answers[f]} for f in files], indent=2))
+    else:
+        _print_table([(file.name, answers[file]) for file in files])
+    return int(any(answer["status"] == "error" for answer in answers.values()))
+
+
+async def _ingest(settings: Settings, files: list[Path], arguments: Answer) -> dict[Path, Answer]:
+    answers: dict[Path, Answer] = {}
+    pending = iter(files)
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TaskProgressColumn(),
+        TimeElapsedColumn(),
+    )
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bars:
+        whole = bars.add_task(f"{len(files)} documents", total=len(files))
+
+        async def take(client: Client) -> None:
+            for file in pending:
+                answers[file] = await _ingest_one(client, file, arguments, bars)
+                bars.advance(whole)
+
+        async with (
+            connect(settings, document_store.NAME) as client,
+            anyio.create_task_group() as group,
+        ):
+            for _ in range(AT_ONCE):
+                group.start_soon(take, client)
+    return answers
+
+
+async def _ingest_one(client: Client, file: Path, arguments: Answer, bars: Progress) -> Answer:
+    bar = bars.add_task(file.name, total=None)
+
+    async def show(done: float, total: float | None, _message: str | None) -> None:
+        bars.update(bar, completed=done, total=total)
+
+    try:
+        return await call(client, "ingest_document", {"file_path": str(file), **arguments}, show)
+    finally:
+        bars.remove_task(bar)
+
+
+def _print_table(rows: list[tuple[str, Answer]]) -> None:
+    table = Table("document", "status", "chunks", "read by", "id or reason")
+    for name, answer in rows:
+        table.add_row(name, *_cells(answer))
+    Console().print(table)
+    counts = Counter(answer["status"] for _, answer in rows)
+    typer.echo(", ".join(f"{count} {status}" for status, count in sorted(counts.items())))
+
+
+def _cells(answer: Answer) -> tuple[str, str, str, str]:
+    status: str = answer["status"]
+    detail: Any = answer.get("document_id") or answer.get("message")
+    if status == "skipped":
+        detail = f"{answer['reason']} (image ratio {answer['image_ratio']})"
+    return (
+        status,
+        str(answer.get("chunks_created", "")),
+        answer.get("extraction_method", ""),
+        detail,
+    )

@@ -1,0 +1,161 @@
+"""`quinion`: the commands, each in a module of its own.
+
+Modules are imported when their command runs, so that `--help` and the start of a server do
+not pay for what they do not use.
+"""
+
+import logging
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from quinion import __version__
+from quinion.errors import BadSetting, HomeInUse, InvalidInput, QuinionError
+from quinion.settings import Settings
+
+EXIT_CODES = {InvalidInput.code: 2, BadSetting.code: 3, HomeInUse.code: 4}
+"""What the process ends with; 1 for every other failure."""
+
+app = typer.Typer(
+    help="Find, read and cite what is inside real documents.",
+    no_args_is_help=True,
+    add_completion=True,
+    pretty_exceptions_enable=False,
+)
+
+Json = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
+
+
+def configure_logging() -> None:
+    """To stderr: stdout belongs to answers, and on stdio to the protocol."""
+    logging.basicConfig(
+        stream=sys.stderr, level=logging.INFO, format="%(levelname)s %(name)s: %(message)s"
+    )
+    for noisy in ("httpx", "chromadb", "mcp", "uvicorn"):
+        logging.getLogger(noisy).setLevel(logging.WARNING)
+
+
+def main() -> None:
+    """`quinion`."""
+    configure_logging()
+    report(app)
+
+
+def report(command: Callable[[], None]) -> None:
+    """Run a command; errors that a person can act on are one line, not a traceback."""
+    try:
+        command()
+    except QuinionError as error:
+        typer.secho(f"quinion: {error}", fg="red", err=True)
+        sys.exit(EXIT_CODES.get(error.code, 1))
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"quinion {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Say which.")
+    ] = False,
+) -> None:
+    pass
+
+
+@app.command()
+def serve(
+    servers: Annotated[
+        list[str] | None, typer.Argument(metavar="[SERVER]...", help="Which; default: all.")
+    ] = None,
+    host: Annotated[str | None, typer.Option(help="Address to listen on.")] = None,
+    port: Annotated[int | None, typer.Option(help="Port, when one server is named.")] = None,
+    samples: Annotated[
+        Path | None, typer.Option(help="Folder to ingest at the start, if the home is empty.")
+    ] = None,
+) -> None:
+    """Serve over HTTP, in one process, until stopped.
+
+    Example: quinion serve document-store --port 3002
+    """
+    from quinion.cli.serve import run
+
+    run(Settings.from_environment(), servers or [], host, port, samples)
+
+
+@app.command()
+def stdio(
+    server: Annotated[str, typer.Argument(help="Which server, e.g. document-store.")],
+) -> None:
+    """Serve one client over stdin and stdout: what desktop clients start.
+
+    Example: quinion stdio document-store
+    """
+    from quinion.cli.stdio import run
+
+    run(Settings.from_environment(), server)
+
+
+@app.command()
+def ingest(
+    paths: Annotated[list[Path], typer.Argument(metavar="PATH...", help="Files or folders.")],
+    application_ref: Annotated[
+        str, typer.Option("--application-ref", "-a", help="Planning application reference.")
+    ],
+    document_type: Annotated[
+        str | None, typer.Option("--document-type", "-t", help="Type of all these documents.")
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Ingest documents into the Document Store.
+
+    Example: quinion ingest ./25_01178_REM --application-ref 25/01178/REM
+    """
+    from quinion.cli.ingest import run
+
+    raise typer.Exit(
+        run(Settings.from_environment(), paths, application_ref, document_type, as_json=json)
+    )
+
+
+@app.command()
+def search(
+    query: Annotated[str, typer.Argument(help="What to look for.")],
+    application_ref: Annotated[
+        str | None, typer.Option("--application-ref", "-a", help="Only this application.")
+    ] = None,
+    document_type: Annotated[
+        list[str] | None, typer.Option("--document-type", "-t", help="Only these types.")
+    ] = None,
+    limit: Annotated[int, typer.Option("--limit", "-n", help="How many results.")] = 10,
+    json: Json = False,
+) -> None:
+    """Search ingested documents by meaning.
+
+    Example: quinion search "cycle parking provision" --application-ref 25/01178/REM
+    """
+    from quinion.cli.search import run
+
+    raise typer.Exit(
+        run(
+            Settings.from_environment(),
+            query,
+            application_ref,
+            document_type,
+            limit,
+            as_json=json,
+        )
+    )
+
+
+@app.command()
+def doctor(json: Json = False) -> None:
+    """Check what is installed, which model and engine are used, and whether the home is well."""
+    from quinion.cli.doctor import run
+
+    raise typer.Exit(run(Settings.from_environment(), as_json=json))

@@ -1,0 +1,133 @@
+"""Embeds on this machine's processor, with all-MiniLM-L6-v2.
+
+Nothing is loaded before the first text: a server that is never asked costs nothing, and one that
+should answer its first search quickly calls `load` from a background thread. Loading takes
+0.2 seconds, and half a second more on the first start of all.
+"""
+
+import logging
+import os
+import sys
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from threading import Lock
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from quinion.embed.batch import form_batches
+from quinion.embed.port import Vectors
+from quinion.embed.weights import MODEL_NAME, WEIGHTS_SHA256, prepare
+
+if TYPE_CHECKING:
+    from quinion.embed.minilm import MiniLM
+
+MAX_CHARACTERS = 1024
+
+_DIMENSIONS = 384
+
+_log = logging.getLogger(__name__)
+
+
+class LocalEmbedder:
+    """An `Embedder`. A batch of texts uses `threads` cores, all by default; a query uses one."""
+
+    def __init__(
+        self, cache_dir: Path, model_dir: Path | None = None, threads: int | None = None
+    ) -> None:
+        self._cache_dir = cache_dir
+        self._model_dir = model_dir
+        self._model: MiniLM | None = None
+        self._loading = Lock()
+        self._pool = ThreadPoolExecutor(threads or _count_cores(), thread_name_prefix="embed")
+
+    @property
+    def dimensions(self) -> int:
+        """The length of a vector."""
+        return _DIMENSIONS
+
+    @property
+    def fingerprint(self) -> str:
+        """The weights and the numerics that the vectors come from."""
+        return f"{MODEL_NAME}:{WEIGHTS_SHA256[:8]}:onnx-fp32"
+
+    def load(self) -> None:
+        """Load the model now rather than at the first text.
+
+        Raises:
+            ModelUnavailable: there is no model, it is not the right one, or it is damaged.
+        """
+        self._loaded()
+
+    def embed(self, texts: Sequence[str]) -> Vectors:
+        """One unit row per text, in order.
+
+        Raises:
+            ValueError: a text is empty or only white space.
+            ModelUnavailable: the model cannot be loaded or run.
+        """
+        admitted = _admit(texts)
+        vectors = np.empty((len(admitted), _DIMENSIONS), np.float32)
+        if not admitted:
+            return vectors
+        model = self._loaded()
+        ids = [model.tokenize(text) for text in admitted]
+        batches = form_batches([len(tokens) for tokens in ids])
+        results = self._pool.map(lambda batch: model.run([ids[i] for i in batch]), batches)
+        for batch, rows in zip(batches, results, strict=True):
+            vectors[batch] = rows
+        return vectors
+
+    def embed_query(self, text: str) -> Vectors:
+        """One unit vector, on the calling thread: it does not queue behind batches.
+
+        Raises:
+            ValueError: the text is empty or only white space.
+            ModelUnavailable: the model cannot be loaded or run.
+        """
+        [admitted] = _admit([text])
+        model = self._loaded()
+        vector: Vectors = model.run([model.tokenize(admitted)])[0]
+        return vector
+
+    def count_tokens(self, texts: Sequence[str]) -> list[int]:
+        """How many tokens each text has, without the two that the model puts around it.
+
+        Raises:
+            ModelUnavailable: the model cannot be loaded.
+        """
+        model = self._loaded()
+        return [model.count_tokens(text) for text in texts]
+
+    def _loaded(self) -> "MiniLM":
+        with self._loading:
+            if self._model is None:
+                # Here, not above: it imports onnxruntime, which a server may never need.
+                from quinion.embed.minilm import MiniLM  # noqa: PLC0415
+
+                self._model = MiniLM(prepare(self._cache_dir, self._model_dir))
+            return self._model
+
+
+def _admit(texts: Sequence[str]) -> list[str]:
+    """The texts as the model is to see them: none blank, none over `MAX_CHARACTERS`."""
+    for index, text in enumerate(texts):
+        if not text.strip():
+            raise ValueError(f"text {index} of {len(texts)} is empty or only white space")
+    too_long = sum(len(text) > MAX_CHARACTERS for text in texts)
+    if too_long:
+        _log.warning(
+            "Truncated to %d characters before embedding: %d of %d texts",
+            MAX_CHARACTERS,
+            too_long,
+            len(texts),
+        )
+    return [text[:MAX_CHARACTERS] for text in texts]
+
+
+def _count_cores() -> int:
+    """The cores that this process may run on, which in a container are often not all."""
+    if sys.platform == "linux":
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1

@@ -1,0 +1,52 @@
+"""How much of a page rectangles cover, counting what overlaps once. Pure."""
+
+from collections.abc import Iterable
+from itertools import pairwise
+
+Box = tuple[float, float, float, float]
+"""x0, y0, x1, y1 with x0 <= x1 and y0 <= y1."""
+
+
+def clip(boxes: Iterable[Box], frame: Box) -> list[Box]:
+    """The parts of the boxes that lie inside the frame; what has no area there is left out."""
+    left, top, right, bottom = frame
+    clipped = (
+        (max(x0, left), max(y0, top), min(x1, right), min(y1, bottom)) for x0, y0, x1, y1 in boxes
+    )
+    return [box for box in clipped if box[0] < box[2] and box[1] < box[3]]
+
+
+def union_area(boxes: Iterable[Box]) -> float:
+    """The area under at least one of the boxes."""
+    # A map in tiles has a few hundred of them, usually piled on each other's edges, so a
+    # plain sweep over the x coordinates is fast enough and easy to trust.
+    by_left = sorted(set(boxes))
+    edges = sorted({x for box in by_left for x in (box[0], box[2])})
+    return sum(
+        (right - left) * _covered_height(box for box in by_left if box[0] <= left < box[2])
+        for left, right in pairwise(edges)
+    )
+
+
+def cover_ratio(boxes: Iterable[Box], frame: Box) -> float:
+    """The covered part of the frame, 0 to 1."""
+    area = (frame[2] - frame[0]) * (frame[3] - frame[1])
+    return min(1.0, union_area(clip(boxes, frame)) / area) if area > 0 else 0.0
+
+
+def span(boxes: Iterable[Box]) -> Box | None:
+    """The smallest box around all of them."""
+    listed = list(boxes)
+    if not listed:
+        return None
+    x0, y0, x1, y1 = zip(*listed, strict=True)
+    return min(x0), min(y0), max(x1), max(y1)
+
+
+def _covered_height(boxes: Iterable[Box]) -> float:
+    height, reached = 0.0, float("-inf")
+    for top, bottom in sorted((box[1], box[3]) for box in boxes):
+        if bottom > reached:
+            height += bottom - max(top, reached)
+            reached = bottom
+    return height

@@ -1,0 +1,110 @@
+"""file → pages: what the pipeline calls.
+
+Everything here blocks and runs in worker processes. Arguments and results are plain data, so
+that they can cross a process boundary, and each process can be given a range of pages.
+"""
+
+import logging
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from quinion.errors import ExtractionFailed
+from quinion.extract import glance, ocr
+from quinion.extract.image import open_image
+from quinion.extract.kind import FileKind, recognize
+from quinion.extract.pdf import open_pdf
+from quinion.extract.prose import has_running_text
+from quinion.extract.raster import Raster
+from quinion.extract.verdict import Inspection, PageKind
+from quinion.model.page import Method, Page
+
+# With fewer characters a page has no text layer worth the name.
+MIN_LAYER_CHARACTERS = 10
+# Under this mean confidence somebody should look at the page.
+LOW_CONFIDENCE = 70.0
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """Whether and how finely to OCR, and how large a file may be."""
+
+    ocr: bool = True
+    ocr_dpi: int = 300
+    max_pages: int = 5_000
+    max_pixels: int = 200_000_000
+
+
+class _File(Protocol):
+    page_count: int
+
+    def image_ratio(self, index: int) -> float: ...
+    def text(self, index: int) -> str: ...
+    def rasterize(self, index: int, dpi: int) -> Raster: ...
+
+
+def inspect(path: Path, options: Options) -> Inspection:
+    """Count and measure the pages; no pixel is decoded.
+
+    Raises:
+        FileMissing, UnsupportedFile: no file, or none that we read.
+        ExtractionFailed: damaged, encrypted, not what its name says, or too large.
+    """
+    with _open(path, options) as file:
+        ratios = tuple(file.image_ratio(index) for index in range(file.page_count))
+    return Inspection(len(ratios), ratios)
+
+
+def probe(path: Path, page_numbers: Sequence[int], options: Options) -> tuple[PageKind, ...]:
+    """What each of these pages (1-based) is for: its text layer tells, or else a quick OCR.
+
+    Raises:
+        ToolMissing: Tesseract is not installed.
+        ExtractionFailed: a page is damaged, or Tesseract failed.
+    """
+    with _open(path, options) as file:
+        return tuple(_probe_page(file, number - 1) for number in page_numbers)
+
+
+def read_pages(path: Path, first: int, last: int, options: Options) -> Iterator[Page]:
+    """The pages from `first` to `last` (1-based, both included), one at a time.
+
+    Raises:
+        ToolMissing: a page needs OCR and Tesseract is not installed.
+        ExtractionFailed: a page is damaged, or Tesseract failed or took too long.
+    """
+    with _open(path, options) as file:
+        for number in range(first, last + 1):
+            yield _read_page(file, number, path.name, options)
+
+
+@contextmanager
+def _open(path: Path, options: Options) -> Iterator[_File]:
+    opener = open_pdf if recognize(path) is FileKind.PDF else open_image
+    with opener(path, options.max_pixels) as file:
+        if file.page_count > options.max_pages:
+            raise ExtractionFailed(
+                f"{path.name} has {file.page_count:,} pages; at most {options.max_pages:,} are "
+                "read. Split it."
+            )
+        yield file
+
+
+def _probe_page(file: _File, index: int) -> PageKind:
+    if has_running_text(file.text(index)):
+        return PageKind.TEXT
+    return glance.glance(file.rasterize(index, glance.DPI))
+
+
+def _read_page(file: _File, number: int, name: str, options: Options) -> Page:
+    text = file.text(number - 1)
+    if len(text.strip()) >= MIN_LAYER_CHARACTERS or not options.ocr:
+        return Page(number, text, Method.TEXT_LAYER)
+    reading = ocr.read_raster(file.rasterize(number - 1, options.ocr_dpi))
+    if reading.confidence is not None and reading.confidence < LOW_CONFIDENCE:
+        _log.warning("%s, page %d: OCR confidence is only %.0f", name, number, reading.confidence)
+    return Page(number, reading.text, Method.OCR, reading.confidence)

@@ -1,0 +1,119 @@
+"""Image files as pages of pixels, read with Pillow at their own size.
+
+Limits: nothing is decoded before its header has been held against the pixel limit.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from PIL import Image, ImageOps, UnidentifiedImageError
+
+from quinion.errors import ExtractionFailed
+from quinion.extract.raster import Raster
+
+FORMATS = ("PNG", "JPEG", "TIFF", "BMP")
+# Files say 1 dpi or 65,535 dpi when they mean "not known"; Tesseract guesses better then.
+_PLAUSIBLE_DPI = range(70, 2401)
+# What decoders raise at damaged files.
+_DAMAGE = (OSError, ValueError, SyntaxError, EOFError, TypeError, KeyError, MemoryError)
+
+
+class ImageFile:
+    """An open image file; a TIFF has a page for each frame, the others have one."""
+
+    def __init__(self, image: Image.Image, path: Path, max_pixels: int) -> None:
+        self._image = image
+        self._path = path
+        self._max_pixels = max_pixels
+        self.page_count = getattr(image, "n_frames", 1) if image.format == "TIFF" else 1
+
+    def image_ratio(self, index: int) -> float:
+        """The whole page, by definition; refuses a frame over the limit before decoding it."""
+        self._seek(index)
+        return 1.0
+
+    def text(self, index: int) -> str:
+        """Nothing: pixels have no text layer."""
+        return ""
+
+    def rasterize(self, index: int, dpi: int) -> Raster:
+        """The frame at its own pixels, upright, in grey; `dpi` is the file's business."""
+        self._seek(index)
+        with _damage_reported(self._path):
+            upright = ImageOps.exif_transpose(self._image)
+            return Raster(_to_grey(upright), _resolution(self._image))
+
+    def _seek(self, index: int) -> None:
+        with _damage_reported(self._path):
+            if self._image.format == "TIFF":
+                self._image.seek(index)
+        _check_pixels(self._image, self._path, self._max_pixels)
+
+
+@contextmanager
+def open_image(path: Path, max_pixels: int) -> Iterator[ImageFile]:
+    """Open an image file by what is in it; any of the formats under any of their names.
+
+    Raises:
+        ExtractionFailed: damaged, no image at all, or too large.
+    """
+    with _damage_reported(path), _our_pixel_limit():
+        image = Image.open(path, formats=FORMATS)
+    with image:
+        _check_pixels(image, path, max_pixels)
+        with _damage_reported(path):
+            file = ImageFile(image, path, max_pixels)
+        yield file
+
+
+@contextmanager
+def _our_pixel_limit() -> Iterator[None]:
+    """Let a header pass by Pillow's own limit: ours is checked next, and says what to do."""
+    limit = Image.MAX_IMAGE_PIXELS
+    Image.MAX_IMAGE_PIXELS = None
+    try:
+        yield
+    finally:
+        Image.MAX_IMAGE_PIXELS = limit
+
+
+@contextmanager
+def _damage_reported(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except UnidentifiedImageError as cause:
+        raise ExtractionFailed(
+            f"{path.name} is not a readable PNG, JPEG, TIFF or BMP image. "
+            "Check that it opens in an image viewer and save it again from there."
+        ) from cause
+    except _DAMAGE as cause:
+        raise ExtractionFailed(
+            f"{path.name} is damaged ({cause}). Get a fresh copy, or save it again."
+        ) from cause
+
+
+def _check_pixels(image: Image.Image, path: Path, max_pixels: int) -> None:
+    width, height = image.size
+    if width * height > max_pixels:
+        raise ExtractionFailed(
+            f"{path.name} has {width} x {height} pixels; at most {max_pixels:,} are read. "
+            "Scale it down, or cut it into pages."
+        )
+
+
+def _to_grey(image: Image.Image) -> Image.Image:
+    if image.mode.startswith("I"):  # 16 bits per pixel; converting would cut, not scale
+        return image.convert("I").point(lambda value: value * (1 / 256)).convert("L")
+    if image.has_transparency_data:  # black text on nothing must not become black on black
+        white = Image.new("RGBA", image.size, "white")
+        return Image.alpha_composite(white, image.convert("RGBA")).convert("L")
+    return image.convert("L")
+
+
+def _resolution(image: Image.Image) -> int | None:
+    try:
+        dpi = round(float(image.info["dpi"][0]))
+    except (KeyError, IndexError, TypeError, ValueError, OverflowError, ZeroDivisionError):
+        return None
+    return dpi if dpi in _PLAUSIBLE_DPI else None

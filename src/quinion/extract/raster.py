@@ -1,0 +1,41 @@
+"""A page as pixels: what renderers and image files give, and what Tesseract takes."""
+
+import math
+from dataclasses import dataclass
+
+from PIL.Image import Image, Resampling, Transpose
+
+# Tesseract refuses an image with a longer side (its own limit is 2^15 - 1).
+MAX_SIDE = 32_767
+
+
+@dataclass(frozen=True)
+class Raster:
+    """Pixels in shades of grey (mode "L"), and the resolution where it is known."""
+
+    image: Image
+    dpi: int | None = None
+
+    def shrink(self, max_pixels: int) -> "Raster":
+        """The same picture with at most so many pixels; itself when it has no more."""
+        scale = fit_scale(self.image.width, self.image.height, max_pixels)
+        if scale == 1.0:
+            return self
+        size = (max(1, int(self.image.width * scale)), max(1, int(self.image.height * scale)))
+        dpi = None if self.dpi is None else max(1, round(self.dpi * scale))
+        return Raster(self.image.resize(size, Resampling.BOX), dpi)
+
+    def turn(self, degrees_clockwise: int) -> "Raster":
+        """The picture turned by a multiple of 90 degrees."""
+        turns = {90: Transpose.ROTATE_270, 180: Transpose.ROTATE_180, 270: Transpose.ROTATE_90}
+        return Raster(self.image.transpose(turns[degrees_clockwise]), self.dpi)
+
+    def to_pgm(self) -> bytes:
+        """The uncompressed bytes of a PGM file: nothing to compress here, nothing to inflate."""
+        width, height = self.image.size
+        return b"P5\n%d %d\n255\n" % (width, height) + self.image.tobytes()
+
+
+def fit_scale(width: float, height: float, max_pixels: int) -> float:
+    """By what to multiply both sides to stay within the limits; never more than 1."""
+    return min(1.0, math.sqrt(max_pixels / (width * height)), MAX_SIDE / max(width, height))

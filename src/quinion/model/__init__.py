@@ -1,0 +1,1 @@
+"""Pure data and rules: no input, no output, no library of others."""

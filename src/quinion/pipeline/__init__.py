@@ -1,0 +1,1 @@
+"""The compositions, the engine that they work on, and the worker processes."""

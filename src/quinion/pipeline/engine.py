@@ -1,0 +1,186 @@
+"""The engine: one home, its lock, its workers, its model and its vector store.
+
+Built once by whoever hosts the servers and passed to them. Nothing heavy happens on
+opening: the store is connected and the model loaded at their first use, or by `warm`.
+
+What is acknowledged is on the disk. What a process left unfinished when it died is removed
+before the store is used again (`_recover`), so a document is there whole or not at all.
+"""
+
+import logging
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from typing import ParamSpec, TypeVar
+
+import anyio
+import anyio.to_thread
+
+from quinion import __version__
+from quinion.embed.local import LocalEmbedder
+from quinion.embed.port import Embedder, Vectors
+from quinion.errors import QuinionError
+from quinion.model.record import Hit, Record
+from quinion.pipeline.workers import Workers
+from quinion.search import semantic
+from quinion.settings import Settings
+from quinion.store.chroma import Place, VectorStore, Where
+from quinion.store.journal import Journal, Trace
+from quinion.store.lock import FolderLock, hold
+
+log = logging.getLogger(__name__)
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+class Engine:
+    """Everything that the servers share. Use `open_engine`."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        lock: FolderLock,
+        workers: Workers,
+        embedder: Embedder,
+        store: VectorStore,
+        journal: Journal,
+    ) -> None:
+        self.settings = settings
+        self.lock = lock
+        self.workers = workers
+        self.embedder = embedder
+        self._store = store
+        self._journal = journal
+        self._live: set[int] = set()
+        self._ready = False
+        self._opening = anyio.Lock()
+
+    async def store(self) -> VectorStore:
+        """The vector store, connected and cleared of what a dead process left.
+
+        Raises:
+            StoreUnavailable: it does not answer; the next call tries again.
+        """
+        async with self._opening:
+            if not self._ready:
+                await in_thread(self._store.open)
+                await in_thread(self._recover)
+                self._ready = True
+        return self._store
+
+    async def warm(self) -> None:
+        """Load the model and connect the store before anybody asks."""
+        await self.store()
+        await in_thread(self.embedder.embed_query, "warm up")
+
+    async def search(
+        self, collection: str, query: str, limit: int, where: Where | None = None
+    ) -> list[Hit]:
+        """The chunks nearest in meaning to the query, best first."""
+        store = await self.store()
+        return await in_thread(
+            semantic.search, store, self.embedder, collection, query, limit, where
+        )
+
+    async def get(
+        self, collection: str, *, ids: Sequence[str] | None = None, where: Where | None = None
+    ) -> list[Record]:
+        """The records with these ids, or all that match."""
+        store = await self.store()
+        return await in_thread(lambda: store.get(collection, ids=ids, where=where))
+
+    @asynccontextmanager
+    async def writing(self, traces: Sequence[Trace]) -> AsyncIterator["Writer"]:
+        """All or nothing: what is written inside is kept if the block ends well.
+
+        Otherwise, also when it is cancelled or the process dies, what `traces` names is
+        removed. Searches do not see it before it is whole.
+        """
+        store = await self.store()
+        intent = await self._begin(traces)
+        try:
+            yield Writer(store)
+            await in_thread(self._journal.end, intent)
+        except BaseException:
+            with anyio.CancelScope(shield=True):
+                await self._undo(intent, traces)
+            raise
+        self._finish(intent, traces)
+
+    async def remove(self, traces: Sequence[Trace]) -> None:
+        """Delete what the traces name, all of it, even if the process dies half-way."""
+        await self.store()
+        with anyio.CancelScope(shield=True):
+            await self._undo(await self._begin(traces), traces)
+
+    async def _begin(self, traces: Sequence[Trace]) -> int:
+        intent = await in_thread(self._journal.begin, traces)
+        self._live.add(intent)
+        self._store.hide(traces)
+        return intent
+
+    async def _undo(self, intent: int, traces: Sequence[Trace]) -> None:
+        """Remove what the traces name. If even that fails it stays hidden, and recorded, and the
+        next use of the store tries again."""
+        try:
+            await in_thread(self._purge, intent, traces)
+        except QuinionError:
+            self._live.discard(intent)
+            self._ready = False
+            raise
+        self._finish(intent, traces)
+
+    def _finish(self, intent: int, traces: Sequence[Trace]) -> None:
+        self._live.discard(intent)
+        self._store.reveal(traces)
+
+    def _recover(self) -> None:
+        for intent, traces in self._journal.unfinished():
+            if intent not in self._live:
+                log.warning("removing what an interrupted operation left: %s", traces[0].value)
+                self._purge(intent, traces)
+                self._store.reveal(traces)
+
+    def _purge(self, intent: int, traces: Sequence[Trace]) -> None:
+        for trace in traces:
+            self._store.delete(trace)
+        self._journal.end(intent)
+
+
+class Writer:
+    """What may be done inside `Engine.writing`."""
+
+    def __init__(self, store: VectorStore) -> None:
+        self._store = store
+
+    async def upsert(self, collection: str, records: Sequence[Record], vectors: Vectors) -> None:
+        """Write records; they are seen once the block has ended."""
+        await in_thread(self._store.upsert, collection, records, vectors)
+
+
+async def in_thread(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+    """Run blocking work beside the event loop. A cancelled caller still waits for its end, so
+    that nothing goes on writing behind our back."""
+    return await anyio.to_thread.run_sync(lambda: function(*args, **kwargs))
+
+
+@asynccontextmanager
+async def open_engine(settings: Settings) -> AsyncIterator[Engine]:
+    """Take the home and build the engine on it.
+
+    Raises:
+        HomeInUse: another process has the home, or the vector store's folder.
+        BadSetting: a folder cannot be used.
+    """
+    place = Place(settings.chroma_folder, settings.chroma_url)
+    async with AsyncExitStack() as stack:
+        lock = stack.enter_context(hold(settings.home, __version__))
+        if place.folder and not place.url and not place.folder.is_relative_to(settings.home):
+            stack.enter_context(hold(place.folder, __version__))
+        embedder = LocalEmbedder(settings.home / "models", settings.model_dir)
+        journal = Journal(settings.home / "journal.db", str(place))
+        stack.callback(journal.close)
+        workers = Workers(settings.workers)
+        stack.push_async_callback(workers.close)
+        store = VectorStore(place, embedder.fingerprint)
+        yield Engine(settings, lock, workers, embedder, store, journal)

@@ -1,0 +1,128 @@
+"""The compositions that take a document in: read it, index it.
+
+`read` is file → pages, in worker processes; `embed` is chunks → vectors, in threads. Storing
+the outcome is `Engine.writing`, with records that the server's contract shapes.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import anyio
+import numpy as np
+
+from quinion.embed.port import Vectors
+from quinion.extract.verdict import (
+    Inspection,
+    PageKind,
+    Verdict,
+    choose_pages_to_probe,
+    contains_drawings,
+    decide,
+)
+from quinion.model.chunk import Chunk
+from quinion.model.page import Method, Page
+from quinion.pipeline.engine import Engine, in_thread
+from quinion.pipeline.frames import Frame
+from quinion.pipeline.progress import Progress
+from quinion.pipeline.source import Source, check_unchanged
+from quinion.pipeline.workers import Workers
+
+SLICE_PAGES = 8
+"""Small enough that a short document gets a worker soon while a long one is being read."""
+SLICE_CHUNKS = 256
+"""Enough to sort by length and keep all cores busy; few enough to stop soon when cancelled."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """A document as read; a picture has no pages that were read."""
+
+    inspection: Inspection
+    pages: Sequence[Page]
+
+    @property
+    def is_picture(self) -> bool:
+        return not self.pages
+
+    @property
+    def is_blank(self) -> bool:
+        """No text on any page."""
+        return not any(page.text.strip() for page in self.pages)
+
+    @property
+    def contains_drawings(self) -> bool:
+        return contains_drawings(self.inspection, self.pages)
+
+
+async def read(
+    engine: Engine, source: Source, *, ocr: bool, threshold: float, progress: Progress
+) -> Reading:
+    """Read all pages, unless the document turns out to be a drawing or a photograph.
+
+    Progress counts each page twice: when it is read, and (by `embed`) when it is indexed.
+
+    Raises:
+        ExtractionFailed: it can't be read, or changed meanwhile.
+    """
+    workers, path, options = engine.workers, str(source.real_path), {"ocr": ocr}
+    found = await workers.first("inspect", path=path, options=options)
+    inspection = Inspection(found["page_count"], tuple(found["image_ratios"]))
+    kinds: list[PageKind] = []
+    if ocr and (numbers := choose_pages_to_probe(inspection, threshold)):
+        probed = await workers.first("probe", path=path, numbers=numbers, options=options)
+        kinds = [PageKind(kind) for kind in probed["kinds"]]
+    if decide(inspection, threshold, kinds) is Verdict.PICTURE:
+        return Reading(inspection, [])
+    pages = await _read_pages(workers, path, inspection.page_count, options, progress)
+    await in_thread(check_unchanged, source)
+    return Reading(inspection, pages)
+
+
+async def embed(
+    engine: Engine, chunks: Sequence[Chunk], page_count: int, progress: Progress
+) -> Vectors:
+    """A vector for each chunk, in order.
+
+    Raises:
+        ModelUnavailable: the model can't be loaded.
+    """
+    parts: list[Vectors] = []
+    for start in range(0, len(chunks), SLICE_CHUNKS):
+        part = chunks[start : start + SLICE_CHUNKS]
+        parts.append(await in_thread(engine.embedder.embed, [chunk.text for chunk in part]))
+        reached = part[-1].pages[-1]
+        await progress(
+            page_count + reached, 2 * page_count, f"indexed up to page {reached} of {page_count}"
+        )
+    return np.concatenate(parts)
+
+
+async def _read_pages(
+    workers: Workers, path: str, page_count: int, options: Frame, progress: Progress
+) -> list[Page]:
+    pages: dict[int, Page] = {}
+
+    async def keep(item: Frame) -> None:
+        page = Page(item["number"], item["text"], Method(item["method"]), item["confidence"])
+        pages[page.number] = page
+        await progress(
+            len(pages), 2 * page_count, f"read page {page.number} of {page_count} ({page.method})"
+        )
+
+    slices = iter(range(1, page_count + 1, SLICE_PAGES))
+
+    async def read_slices() -> None:
+        for first in slices:
+            last = min(first + SLICE_PAGES - 1, page_count)
+            await workers.run(
+                "read_pages", keep, path=path, first=first, last=last, options=options
+            )
+
+    try:
+        async with anyio.create_task_group() as group:
+            for _ in range(workers.size):
+                group.start_soon(read_slices)
+    except BaseExceptionGroup as errors:
+        # The first failure cancelled the other slices: it is the one to tell.
+        raise errors.exceptions[0] from None
+    return [pages[number] for number in sorted(pages)]

@@ -1,0 +1,94 @@
+"""A worker process: reads files that nobody vouches for, apart from the server.
+
+Run as `python -m quinion.pipeline.worker`. Requests come in on stdin and answers go out on
+what was stdout; what libraries print goes to stderr.
+
+The server ends a worker by closing its stdin or killing its process group. A server that was
+killed closes stdin too, so no worker and no Tesseract outlives it.
+"""
+
+import logging
+import os
+import queue
+import resource
+import signal
+import sys
+import threading
+import traceback
+from collections.abc import Callable, Iterator
+from dataclasses import asdict
+from pathlib import Path
+from typing import BinaryIO
+
+from quinion.errors import ExtractionFailed, QuinionError
+from quinion.extract import document
+from quinion.pipeline.frames import LENGTH_BYTES, Frame, decode, decode_length, encode
+
+ADDRESS_SPACE = 2 << 30
+"""Enough for an A0 page at 300 dpi; what wants more is refused by the kernel, not by luck."""
+
+
+def _inspect(path: str, options: Frame) -> Iterator[Frame]:
+    yield asdict(document.inspect(Path(path), document.Options(**options)))
+
+
+def _probe(path: str, numbers: list[int], options: Frame) -> Iterator[Frame]:
+    kinds = document.probe(Path(path), numbers, document.Options(**options))
+    yield {"kinds": [str(kind) for kind in kinds]}
+
+
+def _read_pages(path: str, first: int, last: int, options: Frame) -> Iterator[Frame]:
+    for page in document.read_pages(Path(path), first, last, document.Options(**options)):
+        yield asdict(page)
+
+
+JOBS: dict[str, Callable[..., Iterator[Frame]]] = {
+    "inspect": _inspect,
+    "probe": _probe,
+    "read_pages": _read_pages,
+}
+
+
+def main() -> None:
+    """Answer requests until stdin is closed."""
+    answers = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
+    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
+    logging.basicConfig(format="%(levelname)s %(name)s: %(message)s")
+    resource.setrlimit(resource.RLIMIT_AS, (ADDRESS_SPACE, ADDRESS_SPACE))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    requests: queue.SimpleQueue[Frame] = queue.SimpleQueue()
+    threading.Thread(target=_listen, args=(sys.stdin.buffer, requests), daemon=True).start()
+    while True:
+        for frame in _answer(requests.get()):
+            answers.write(encode(frame))
+            answers.flush()
+
+
+def _listen(stdin: BinaryIO, requests: "queue.SimpleQueue[Frame]") -> None:
+    """Pass requests on; when the server is gone, end this process and all it started."""
+    while header := stdin.read(LENGTH_BYTES):
+        requests.put(decode(stdin.read(decode_length(header))))
+    os.killpg(0, signal.SIGKILL)
+
+
+def _answer(request: Frame) -> Iterator[Frame]:
+    try:
+        for item in JOBS[request["job"]](**request["arguments"]):
+            yield {"item": item}
+        yield {"done": True}
+    except QuinionError as error:
+        yield {"error": {"type": type(error).__name__, "message": str(error)}}
+    except MemoryError:
+        yield _failure("it needs more memory than a document may take")
+    except Exception as error:  # the outermost handler: one bad file costs its own error
+        traceback.print_exc()
+        yield _failure(f"the reader gave up with {type(error).__name__}: {error}")
+
+
+def _failure(reason: str) -> Frame:
+    message = f"The file could not be read: {reason}. Open and save it anew, then try again."
+    return {"error": {"type": ExtractionFailed.__name__, "message": message}}
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,144 @@
+"""The pool of worker processes: documents are read there, never in the server.
+
+A worker is started when there is work for it. One that stays silent for too long, dies, or
+whose caller has lost interest is killed with all that it started, and the next job gets a new
+one: a bad file costs its own error and nothing else.
+"""
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager, suppress
+from typing import Any
+
+import anyio
+import anyio.abc
+import anyio.streams.buffered
+
+from quinion import errors
+from quinion.errors import ExtractionFailed, QuinionError
+from quinion.pipeline.frames import LENGTH_BYTES, LONGEST, Frame, decode, decode_length, encode
+
+SILENCE_S = 120.0
+"""The longest that a worker may go without finishing a page; Tesseract's own limit is lower."""
+
+OnItem = Callable[[Frame], Awaitable[None]]
+
+
+class Workers:
+    """At most `size` processes, shared by all documents that are being read."""
+
+    def __init__(self, size: int, silence_s: float = SILENCE_S) -> None:
+        self.size = size
+        self._silence_s = silence_s
+        self._places = anyio.CapacityLimiter(size)
+        self._idle: list[_Worker] = []
+
+    async def run(self, job: str, on_item: OnItem, **arguments: Any) -> None:
+        """Do one job, giving each item of its answer to `on_item` as it comes.
+
+        Raises:
+            QuinionError: what the job raised, or that its worker died or hung.
+        """
+        async with self._borrow() as worker:
+            await worker.send({"job": job, "arguments": arguments})
+            while (frame := await self._receive(worker)).get("done") is None:
+                if "error" in frame:
+                    raise _error(frame["error"])
+                await on_item(frame["item"])
+
+    async def first(self, job: str, **arguments: Any) -> Frame:
+        """Do a job whose answer is one item."""
+        items: list[Frame] = []
+
+        async def keep(item: Frame) -> None:
+            items.append(item)
+
+        await self.run(job, keep, **arguments)
+        return items[0]
+
+    async def close(self) -> None:
+        """End all workers that are not busy; those that are end with their jobs."""
+        while self._idle:
+            await self._idle.pop().kill()
+
+    async def _receive(self, worker: "_Worker") -> Frame:
+        try:
+            with anyio.fail_after(self._silence_s):
+                return await worker.receive()
+        except TimeoutError as error:
+            raise ExtractionFailed(
+                f"Reading was given up after {self._silence_s:.0f} seconds without a page. "
+                "The file is damaged or too complex; print it to a new PDF and try that."
+            ) from error
+        except (anyio.EndOfStream, anyio.IncompleteRead, anyio.BrokenResourceError) as error:
+            raise ExtractionFailed(
+                "The file made the reader crash. It is damaged or needs more memory than a "
+                "document may take; print it to a new PDF and try that."
+            ) from error
+
+    @asynccontextmanager
+    async def _borrow(self) -> AsyncIterator["_Worker"]:
+        async with self._places:
+            worker = self._idle.pop() if self._idle else await _Worker.start()
+            try:
+                yield worker
+            finally:
+                if worker.answered:
+                    self._idle.append(worker)
+                else:
+                    await worker.kill()
+
+
+class _Worker:
+    def __init__(self, process: anyio.abc.Process) -> None:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        self.answered = True
+        self._process = process
+        self._stdin = process.stdin
+        self._stdout = anyio.streams.buffered.BufferedByteReceiveStream(process.stdout)
+
+    @classmethod
+    async def start(cls) -> "_Worker":
+        # -P: the current folder is the user's, and nothing in it may be imported.
+        command = [sys.executable, "-P", "-m", "quinion.pipeline.worker"]
+        return cls(
+            await anyio.open_process(
+                command,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=None,
+                start_new_session=True,
+            )
+        )
+
+    async def send(self, frame: Frame) -> None:
+        self.answered = False
+        with suppress(anyio.BrokenResourceError):  # `receive` says it better
+            await self._stdin.send(encode(frame))
+
+    async def receive(self) -> Frame:
+        length = decode_length(await self._stdout.receive_exactly(LENGTH_BYTES))
+        if length > LONGEST:
+            raise ExtractionFailed(
+                "A page of the file has more text than a page may have. Split it and try again."
+            )
+        frame = decode(await self._stdout.receive_exactly(length))
+        self.answered = "item" not in frame
+        return frame
+
+    async def kill(self) -> None:
+        with suppress(ProcessLookupError):
+            os.killpg(self._process.pid, signal.SIGKILL)
+        with anyio.CancelScope(shield=True):
+            await self._process.aclose()
+
+
+def _error(description: Frame) -> QuinionError:
+    kind = getattr(errors, description["type"], None)
+    if not (isinstance(kind, type) and issubclass(kind, QuinionError)):
+        kind = ExtractionFailed
+    return kind(description["message"])

@@ -1,0 +1,135 @@
+"""What every server shares: tools whose failures wear their contract's own envelope.
+
+A server hands over its tools and one function that shapes an error; whatever goes wrong
+then, a wrong argument, an unknown tool, an error of the engine or a bug, reaches the client
+as that shape and never as a bare exception.
+"""
+
+import logging
+from collections.abc import Callable, Sequence
+from typing import Any, Generic, TypeVar
+
+import pydantic_core
+from mcp.server.mcpserver import Context, MCPServer
+from mcp.server.mcpserver.exceptions import ToolError
+from mcp.server.mcpserver.tools import Tool
+from mcp.types import CallToolResult, InputRequiredResult, TextContent, ToolAnnotations
+from pydantic import BaseModel, ConfigDict, RootModel, ValidationError
+
+from quinion import __version__
+from quinion.errors import InvalidInput, QuinionError
+
+log = logging.getLogger(__name__)
+
+ROOM = (1 << 20) - (16 << 10)
+"""Bytes for a result: Python clients of the SDK give up on a server-sent event over 1 MiB."""
+
+T = TypeVar("T")
+Refuse = Callable[[str, str], BaseModel]
+"""Shapes an error, given its code and its message."""
+
+
+class Answer(RootModel[T], Generic[T]):
+    """One of several shapes; protocol versions before 2026 want the schema to say `object`."""
+
+    model_config = ConfigDict(json_schema_extra={"type": "object"})
+
+
+def make_tool(
+    function: Callable[..., Any], *, title: str, read_only: bool, description: str | None = None
+) -> Tool:
+    """A tool of ours: it refuses arguments that it does not know, and never goes online."""
+    tool = Tool.from_function(
+        function,
+        title=title,
+        description=description,
+        annotations=ToolAnnotations(
+            title=title,
+            read_only_hint=read_only,
+            destructive_hint=False,
+            idempotent_hint=True,
+            open_world_hint=False,
+        ),
+    )
+    tool.parameters["additionalProperties"] = False
+    return tool
+
+
+class ContractServer(MCPServer[Any]):
+    """An MCP server that answers every failure in its contract's envelope."""
+
+    def __init__(
+        self, name: str, *, title: str, instructions: str, tools: Sequence[Tool], refuse: Refuse
+    ) -> None:
+        super().__init__(
+            name, title=title, instructions=instructions, version=__version__, tools=list(tools)
+        )
+        self._known = {tool.name: tool for tool in tools}
+        self._refuse = refuse
+
+    async def call_tool(
+        self, name: str, arguments: dict[str, Any], context: Context[Any, Any] | None = None
+    ) -> CallToolResult | InputRequiredResult:
+        """Call a tool; what it raises becomes the contract's error."""
+        try:
+            self._check_names(name, arguments)
+            return await super().call_tool(name, arguments, context)
+        except InvalidInput as error:
+            return self._refusal(error.code, str(error))
+        except ToolError as error:
+            return self._refusal(*_explain(name, error.__cause__ or error))
+
+    def _check_names(self, name: str, arguments: dict[str, Any]) -> None:
+        if name not in self._known:
+            raise InvalidInput(f"There is no tool {name!r}. The tools are: {_list(self._known)}.")
+        known = self._known[name].parameters["properties"]
+        if unknown := sorted(arguments.keys() - known.keys()):
+            raise InvalidInput(
+                f"{name} has no parameter {_list(unknown)}. Its parameters are: {_list(known)}."
+            )
+
+    def _refusal(self, code: str, message: str) -> CallToolResult:
+        answer = self._refuse(code, message)
+        return CallToolResult(
+            content=[TextContent(type="text", text=as_json(answer))],
+            structured_content=answer.model_dump(mode="json"),
+        )
+
+
+def as_json(answer: BaseModel) -> str:
+    """The text form of an answer, as the SDK writes it."""
+    return pydantic_core.to_json(answer, indent=2).decode()
+
+
+def how_many_fit(parts: Sequence[Any]) -> int:
+    """How many of the parts, from the first on, one answer can carry.
+
+    An answer travels twice: as structured content, and as a JSON text inside of JSON.
+    """
+    used = 0
+    for count, part in enumerate(parts):
+        text = pydantic_core.to_json(part, indent=2)
+        used += len(text) + len(pydantic_core.to_json(text.decode()))
+        if used > ROOM:
+            return count
+    return len(parts)
+
+
+def _explain(tool: str, cause: BaseException) -> tuple[str, str]:
+    if isinstance(cause, QuinionError):
+        return cause.code, cause.message
+    if isinstance(cause, ValidationError):
+        problems = "; ".join(
+            f"{'.'.join(map(str, error['loc']))}: {error['msg']}" for error in cause.errors()
+        )
+        return InvalidInput.code, f"{tool} was called with wrong arguments. {problems}."
+    log.error("%s failed unexpectedly", tool, exc_info=cause)
+    return (
+        QuinionError.code,
+        f"{tool} failed unexpectedly ({type(cause).__name__}). This is a fault of the server; "
+        "its log has the details.",
+    )
+
+
+def _list(names: Any) -> str:
+    return ", ".join(repr(str(name)) for name in names)

@@ -1,0 +1,147 @@
+"""The shapes of the contract's answers, field for field.
+
+Fields that the contract does not name are additions that a strict client need not notice;
+each is said to be one.
+"""
+
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, Field
+
+from quinion.model.record import Hit, Record
+from quinion.servers.contract import Answer
+
+
+class Failed(BaseModel):
+    """Something went wrong; nothing was changed."""
+
+    status: Literal["error"] = "error"
+    error_type: str
+    message: str
+
+
+class Ingested(BaseModel):
+    """The document was read, indexed and stored."""
+
+    status: Literal["success"] = "success"
+    document_id: str
+    chunks_created: int
+    extraction_method: str
+    contains_drawings: bool
+    total_chars: int
+    total_words: int
+
+
+class AlreadyIngested(BaseModel):
+    """The same content is there already for this application."""
+
+    status: Literal["already_ingested"] = "already_ingested"
+    document_id: str
+    message: str = "Document has already been ingested with the same content"
+
+
+class Skipped(BaseModel):
+    """A drawing, photograph or rendering: no text worth indexing."""
+
+    status: Literal["skipped"] = "skipped"
+    reason: Literal["image_based"] = "image_based"
+    image_ratio: float
+    total_pages: int
+
+
+class ChunkMetadata(BaseModel):
+    """What is stored with a chunk."""
+
+    application_ref: str
+    document_id: str
+    source_file: str
+    document_type: str
+    page_numbers: str
+    chunk_index: int
+    total_chunks: int
+    extraction_method: str
+    char_count: int
+    word_count: int
+
+
+class Result(BaseModel):
+    """One chunk that was found."""
+
+    chunk_id: str
+    text: str
+    relevance_score: float
+    metadata: ChunkMetadata
+
+    @classmethod
+    def of(cls, hit: Hit) -> "Result":
+        """A hit of the engine, in the contract's words."""
+        return cls(
+            chunk_id=hit.record.id,
+            text=hit.record.text,
+            relevance_score=hit.score,
+            metadata=ChunkMetadata.model_validate(dict(hit.record.metadata)),
+        )
+
+
+class Found(BaseModel):
+    """What a search found, best first."""
+
+    status: Literal["success"] = "success"
+    query: str
+    results_count: int
+    results: list[Result]
+    truncated: bool = Field(
+        default=False,
+        description="Addition: true when the best results were kept and the rest left out, "
+        "because together they would be larger than a client can take.",
+    )
+
+
+class DocumentText(BaseModel):
+    """A document's text, put together from its chunks."""
+
+    status: Literal["success"] = "success"
+    document_id: str
+    file_path: str
+    document_type: str
+    chunk_count: int
+    text: str
+    next_chunk: int | None = Field(
+        default=None,
+        description="Addition: when the text is larger than a client can take, the `from_chunk` "
+        "of the call that goes on from here; null when this is the end.",
+    )
+
+
+class Listed(BaseModel):
+    """One ingested document."""
+
+    document_id: str
+    file_path: str
+    document_type: str
+    chunk_count: int
+    ingested_at: str
+    extraction_method: str
+    contains_drawings: bool
+
+    @classmethod
+    def of(cls, record: Record) -> "Listed":
+        """A line of the registry, in the contract's words."""
+        return cls.model_validate({"document_id": record.id, **record.metadata})
+
+
+class Listing(BaseModel):
+    """The documents of an application."""
+
+    status: Literal["success"] = "success"
+    application_ref: str
+    document_count: int
+    documents: list[Listed]
+
+
+IngestAnswer = Answer[
+    Annotated[Ingested | AlreadyIngested | Skipped | Failed, Field(discriminator="status")]
+]
+SearchAnswer = Answer[Annotated[Found | Failed, Field(discriminator="status")]]
+TextAnswer = Answer[Annotated[DocumentText | Failed, Field(discriminator="status")]]
+ListAnswer = Answer[Annotated[Listing | Failed, Field(discriminator="status")]]

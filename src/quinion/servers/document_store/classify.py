@@ -1,0 +1,178 @@
+"""What kind of planning document a file is: by its name, else by its words, else `other`.
+
+Names are matched by whole words, with `_`, `-`, `.`, case and `CamelCase` folded: `FRA.pdf` is
+a flood risk assessment and `Infrastructure_Plan.pdf` is not.
+"""
+
+import re
+from enum import StrEnum
+
+
+class DocumentType(StrEnum):
+    """The types of the contract, in the order in which their patterns are tried."""
+
+    TRANSPORT_ASSESSMENT = "transport_assessment"
+    DESIGN_ACCESS_STATEMENT = "design_access_statement"
+    SITE_PLAN = "site_plan"
+    FLOOR_PLAN = "floor_plan"
+    ELEVATION = "elevation"
+    PLANNING_STATEMENT = "planning_statement"
+    ENVIRONMENTAL_STATEMENT = "environmental_statement"
+    NOISE_ASSESSMENT = "noise_assessment"
+    FLOOD_RISK_ASSESSMENT = "flood_risk_assessment"
+    ECOLOGY_REPORT = "ecology_report"
+    HERITAGE_STATEMENT = "heritage_statement"
+    ARBORICULTURAL_REPORT = "arboricultural_report"
+    OTHER = "other"
+
+
+def _words(*patterns: str) -> re.Pattern[str]:
+    return re.compile(rf"\b(?:{'|'.join(patterns)})s?\b")
+
+
+_NAMES = {
+    DocumentType.TRANSPORT_ASSESSMENT: _words(
+        "transport (?:assessment|statement)", "travel plan", "traffic impact"
+    ),
+    DocumentType.DESIGN_ACCESS_STATEMENT: _words(
+        "design (?:and|&) access(?: statement)?", "d ?(?:and|&) ?a statement"
+    ),
+    DocumentType.SITE_PLAN: _words(
+        "(?:site|location|block|layout) plan", "site (?:layout|location)"
+    ),
+    DocumentType.FLOOR_PLAN: _words("floor ?plan", "(?:ground|first|second|third) floor"),
+    DocumentType.ELEVATION: _words("elevation", "street ?scene"),
+    DocumentType.PLANNING_STATEMENT: _words("(?:planning|supporting) statement"),
+    DocumentType.ENVIRONMENTAL_STATEMENT: _words(
+        "environmental impact (?:statement|assessment)", "environmental statement", "eia"
+    ),
+    DocumentType.NOISE_ASSESSMENT: _words(
+        "noise(?: impact)? (?:assessment|report|survey)", "acoustic"
+    ),
+    DocumentType.FLOOD_RISK_ASSESSMENT: _words(
+        "flood risk(?: assessment)?", "fra", "drainage strategy"
+    ),
+    DocumentType.ECOLOGY_REPORT: _words(
+        "ecology (?:report|survey)",
+        "ecological (?:appraisal|report|survey|assessment)",
+        "bat survey",
+        "biodiversity",
+    ),
+    DocumentType.HERITAGE_STATEMENT: _words("heritage (?:statement|assessment)", "archaeological"),
+    DocumentType.ARBORICULTURAL_REPORT: _words(
+        "arboricultural (?:report|survey|assessment)", "tree survey"
+    ),
+}
+
+_RENDERINGS = _words(
+    "birds? ?eye",
+    "perspective",
+    "cgi",
+    "3d visual(?:isation|ization)?",
+    "artists? impression",
+    "photo ?montage",
+    "street ?scene",
+    "render(?:ing|ed)?",
+)
+
+_CONTENTS = {
+    DocumentType.TRANSPORT_ASSESSMENT: _words(
+        "transport assessment",
+        "trip generation",
+        "traffic flow",
+        "junction",
+        "trics",
+        "travel plan",
+    ),
+    DocumentType.DESIGN_ACCESS_STATEMENT: _words(
+        "design and access statement",
+        "design principle",
+        "massing",
+        "appearance",
+        "inclusive access",
+    ),
+    DocumentType.PLANNING_STATEMENT: _words(
+        "planning statement", "planning history", "planning balance", "material consideration"
+    ),
+    DocumentType.ENVIRONMENTAL_STATEMENT: _words(
+        "environmental statement",
+        "environmental impact assessment",
+        "scoping opinion",
+        "significant effect",
+        "cumulative effect",
+    ),
+    DocumentType.NOISE_ASSESSMENT: _words(
+        "noise assessment",
+        "noise level",
+        "laeq",
+        "acoustic",
+        "sound insulation",
+        "bs ?8233",
+        "bs ?4142",
+    ),
+    DocumentType.FLOOD_RISK_ASSESSMENT: _words(
+        "flood risk assessment",
+        "flood zone",
+        "surface water",
+        "attenuation",
+        "suds",
+        "sequential test",
+    ),
+    DocumentType.ECOLOGY_REPORT: _words(
+        "ecological appraisal",
+        "habitat",
+        "bat roost",
+        "protected species",
+        "great crested newt",
+        "biodiversity net gain",
+    ),
+    DocumentType.HERITAGE_STATEMENT: _words(
+        "heritage statement",
+        "listed building",
+        "conservation area",
+        "heritage asset",
+        "archaeological",
+    ),
+    DocumentType.ARBORICULTURAL_REPORT: _words(
+        "arboricultural", "root protection area", "bs ?5837", "tree survey", "crown spread"
+    ),
+}
+
+ENOUGH_MENTIONS = 5
+ENOUGH_PHRASES = 2
+READ_CHARACTERS = 20_000
+
+
+def classify(file_name: str, text: str) -> DocumentType:
+    """The type that the name says, else the one that the text speaks of most, else `other`."""
+    return classify_name(file_name) or classify_text(text) or DocumentType.OTHER
+
+
+def classify_name(file_name: str) -> DocumentType | None:
+    """The first type that the file's name says."""
+    name = fold_name(file_name)
+    return next((kind for kind, pattern in _NAMES.items() if pattern.search(name)), None)
+
+
+def classify_text(text: str) -> DocumentType | None:
+    """The type whose words come up most near the beginning.
+
+    One word in passing proves nothing: it takes several mentions, and different ones.
+    """
+    beginning = " ".join(text[:READ_CHARACTERS].lower().split())
+    mentions = {kind: pattern.findall(beginning) for kind, pattern in _CONTENTS.items()}
+    kind, found = max(mentions.items(), key=lambda item: len(item[1]))
+    proven = len(found) >= ENOUGH_MENTIONS and len(set(found)) >= ENOUGH_PHRASES
+    return kind if proven else None
+
+
+def is_rendering(file_name: str) -> bool:
+    """Whether the name says that this is a picture of what will be built."""
+    return _RENDERINGS.search(fold_name(file_name)) is not None
+
+
+def fold_name(file_name: str) -> str:
+    """A file's name as words, without its extension."""
+    stem = file_name.rsplit(".", 1)[0]
+    apart = re.sub(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z0-9])(?=[A-Z][a-z])", " ", stem)
+    return re.sub(r"[\s_.\-]+", " ", re.sub(r"['’]", "", apart)).lower().strip()

@@ -1,0 +1,156 @@
+"""`ingest_document`, step by step.
+
+    admit → known already? → read (or skip a picture) → classify → chunk → embed → store
+
+Until the last step nothing is written. That step is all or nothing: a process that dies in
+it leaves no trace after its next start, so what the registry lists is always whole.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from quinion.chunk.recursive import chunk_pages, join_pages
+from quinion.embed.port import Vectors
+from quinion.errors import NoChunks, NoContent
+from quinion.model.chunk import Chunk
+from quinion.model.page import document_method
+from quinion.pipeline import ingest as pipeline
+from quinion.pipeline.engine import Engine, in_thread
+from quinion.pipeline.ingest import Reading
+from quinion.pipeline.progress import Progress
+from quinion.pipeline.source import Source, admit
+from quinion.pipeline.turns import Turns
+from quinion.servers.document_store.answers import AlreadyIngested, Ingested, Skipped
+from quinion.servers.document_store.classify import DocumentType, classify, is_rendering
+from quinion.servers.document_store.records import (
+    CHUNKS,
+    REGISTRY,
+    Document,
+    chunk_records,
+    now,
+    possible_ids,
+    registry_record,
+    traces_of,
+)
+from quinion.store.chroma import all_of
+
+EXTENSIONS = frozenset({".pdf", ".png", ".jpg", ".jpeg", ".tiff", ".tif", ".bmp"})
+
+
+class Ingestion:
+    """Takes documents in; the same one asked for twice at once is taken once."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self._turns = Turns()
+        self._taken: set[str] = set()
+
+    async def ingest(
+        self,
+        file_path: str,
+        application_ref: str,
+        document_type: DocumentType | None,
+        progress: Progress,
+    ) -> Ingested | AlreadyIngested | Skipped:
+        """Ingest one file.
+
+        Raises:
+            FileProblem: the file can't be taken in.
+            StoreUnavailable, ModelUnavailable: as they say.
+        """
+        settings = self._engine.settings
+        source = await in_thread(admit, file_path, EXTENSIONS, settings.read_roots)
+        async with self._turns.take((application_ref, source.sha256)):
+            if known := await self._find(application_ref, source.sha256):
+                return AlreadyIngested(document_id=known)
+            rendering = is_rendering(source.path.name)
+            reading = await pipeline.read(
+                self._engine,
+                source,
+                ocr=settings.enable_ocr and not rendering,
+                threshold=settings.image_ratio_threshold,
+                progress=progress,
+            )
+            if reading.is_picture or (rendering and reading.is_blank):
+                return Skipped(
+                    image_ratio=round(reading.inspection.image_ratio, 3),
+                    total_pages=reading.inspection.page_count,
+                )
+            if reading.is_blank:
+                raise NoContent(_why_blank(source.path.name, settings.enable_ocr))
+            return await self._index(source, application_ref, document_type, reading, progress)
+
+    async def _find(self, application_ref: str, file_hash: str) -> str | None:
+        where = all_of({"application_ref": application_ref}, {"file_hash": file_hash})
+        known = await self._engine.get(REGISTRY, where=where)
+        return known[0].id if known else None
+
+    async def _index(
+        self,
+        source: Source,
+        application_ref: str,
+        document_type: DocumentType | None,
+        reading: Reading,
+        progress: Progress,
+    ) -> Ingested:
+        text = join_pages(reading.pages)
+        chunks = await in_thread(chunk_pages, reading.pages)
+        if not chunks:
+            raise NoChunks(f"{source.path.name} has text, but none that can be split into chunks.")
+        vectors = await pipeline.embed(
+            self._engine, chunks, reading.inspection.page_count, progress
+        )
+        draft = Document(
+            id="",
+            file_path=source.path,
+            file_hash=source.sha256,
+            application_ref=application_ref,
+            document_type=document_type or classify(source.path.name, text),
+            chunk_count=len(chunks),
+            ingested_at=now(),
+            extraction_method=document_method(reading.pages),
+            contains_drawings=reading.contains_drawings,
+        )
+        document = await self._store(draft, text, chunks, vectors)
+        return Ingested(
+            document_id=document.id,
+            chunks_created=len(chunks),
+            extraction_method=str(document.extraction_method),
+            contains_drawings=document.contains_drawings,
+            total_chars=len(text),
+            total_words=len(text.split()),
+        )
+
+    async def _store(
+        self, draft: Document, text: str, chunks: Sequence[Chunk], vectors: Vectors
+    ) -> Document:
+        document = replace(draft, id=await self._take_id(draft))
+        try:
+            async with self._engine.writing(traces_of(document.id)) as writer:
+                await writer.upsert(CHUNKS, chunk_records(document, text, chunks), vectors)
+                placeholder = np.zeros((1, vectors.shape[1]), np.float32)
+                await writer.upsert(REGISTRY, [registry_record(document)], placeholder)
+        finally:
+            self._taken.discard(document.id)
+        return document
+
+    async def _take_id(self, draft: Document) -> str:
+        """The shortest id that no other document has, or is about to have."""
+        for candidate in possible_ids(draft.application_ref, draft.file_hash):
+            if candidate not in self._taken:
+                self._taken.add(candidate)
+                if not await self._engine.get(REGISTRY, ids=[candidate]):
+                    return candidate
+                self._taken.discard(candidate)
+        raise AssertionError("two documents with the same SHA-256")  # pragma: no cover
+
+
+def _why_blank(name: str, ocr: bool) -> str:
+    if ocr:
+        return f"No text was found in {name}, neither in its text layer nor by OCR."
+    return (
+        f"No text was found in {name}, and OCR is off, so scanned pages were not read. "
+        "Set ENABLE_OCR=true and try again."
+    )

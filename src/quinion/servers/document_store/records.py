@@ -1,0 +1,98 @@
+"""How documents and chunks are kept: collections, ids and metadata, as the contract says."""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from quinion.model.chunk import Chunk
+from quinion.model.page import Method
+from quinion.model.record import Record
+from quinion.servers.document_store.classify import DocumentType
+from quinion.store.journal import Trace
+
+CHUNKS = "application_docs"
+REGISTRY = "document_registry"
+
+SHORTEST_PREFIX = 6
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """An ingested document as the registry knows it."""
+
+    id: str
+    file_path: Path
+    file_hash: str
+    application_ref: str
+    document_type: DocumentType
+    chunk_count: int
+    ingested_at: datetime
+    extraction_method: Method
+    contains_drawings: bool
+
+
+def possible_ids(application_ref: str, file_hash: str) -> Iterator[str]:
+    """The document's id, then longer ones for when another document holds it."""
+    sanitized = re.sub(r"[\W_]+", "_", application_ref)
+    for length in range(SHORTEST_PREFIX, len(file_hash) + 1):
+        yield f"{sanitized}_{file_hash[:length]}"
+
+
+def traces_of(document_id: str) -> list[Trace]:
+    """All that belongs to a document, its place in the registry first."""
+    return [Trace(REGISTRY, "", document_id), Trace(CHUNKS, "document_id", document_id)]
+
+
+def chunk_records(document: Document, text: str, chunks: Sequence[Chunk]) -> list[Record]:
+    """The chunks of the document's text as they are stored.
+
+    `char_start` and `gap_before` are additions: with them the text can be put together again
+    with each character once.
+    """
+    ends = [0, *(chunk.end for chunk in chunks)]
+    return [
+        Record(
+            id=f"{document.id}_{chunk.pages[0]:03d}_{chunk.index:03d}",
+            text=chunk.text,
+            metadata={
+                "application_ref": document.application_ref,
+                "document_id": document.id,
+                "source_file": document.file_path.name,
+                "document_type": str(document.document_type),
+                "page_numbers": ",".join(map(str, chunk.pages)),
+                "chunk_index": chunk.index,
+                "total_chunks": len(chunks),
+                "extraction_method": str(document.extraction_method),
+                "char_count": len(chunk.text),
+                "word_count": chunk.word_count,
+                "char_start": chunk.start,
+                "gap_before": text[end_before : chunk.start],
+            },
+        )
+        for chunk, end_before in zip(chunks, ends, strict=False)
+    ]
+
+
+def registry_record(document: Document) -> Record:
+    """The document's line in the registry."""
+    return Record(
+        id=document.id,
+        text=document.file_path.name,
+        metadata={
+            "file_path": str(document.file_path),
+            "file_hash": document.file_hash,
+            "application_ref": document.application_ref,
+            "document_type": str(document.document_type),
+            "chunk_count": document.chunk_count,
+            "ingested_at": document.ingested_at.isoformat(timespec="seconds"),
+            "extraction_method": str(document.extraction_method),
+            "contains_drawings": document.contains_drawings,
+        },
+    )
+
+
+def now() -> datetime:
+    """The time that `ingested_at` records."""
+    return datetime.now(UTC)

@@ -1,0 +1,67 @@
+"""A document's text, put together from its chunks."""
+
+from collections.abc import Iterator, Sequence
+
+from quinion.errors import DocumentMissing, InvalidInput, NoChunks
+from quinion.model.record import Record
+from quinion.pipeline.engine import Engine
+from quinion.servers.contract import how_many_fit
+from quinion.servers.document_store.answers import DocumentText, Listed
+from quinion.servers.document_store.records import CHUNKS, REGISTRY
+
+JOINT = "\n\n"
+
+
+async def read_text(
+    engine: Engine, document_id: str, without_overlap: bool, from_chunk: int
+) -> DocumentText:
+    """The text from the given chunk on, as much of it as one answer can carry.
+
+    Raises:
+        DocumentMissing: the registry does not know the id.
+        NoChunks: the registry does, but there is nothing stored for it.
+        InvalidInput: the document has no such chunk.
+    """
+    entries = await engine.get(REGISTRY, ids=[document_id])
+    if not entries:
+        raise DocumentMissing(f"Document not found: {document_id}")
+    document = Listed.of(entries[0])
+    records = await engine.get(CHUNKS, where={"document_id": document_id})
+    if not records:
+        raise NoChunks(f"Document {document_id} has no chunks. Ingest its file again.")
+    if from_chunk >= len(records):
+        raise InvalidInput(
+            f"from_chunk is {from_chunk}, but {document_id} has {len(records)} chunks."
+        )
+    records.sort(key=_index)
+    parts = list(_once(records) if without_overlap else _whole(records))[from_chunk:]
+    count = max(1, how_many_fit(parts))
+    return DocumentText(
+        document_id=document_id,
+        file_path=document.file_path,
+        document_type=document.document_type,
+        chunk_count=len(records),
+        text=("" if without_overlap else JOINT).join(parts[:count]),
+        next_chunk=from_chunk + count if count < len(parts) else None,
+    )
+
+
+def _index(record: Record) -> int:
+    return int(record.metadata["chunk_index"])
+
+
+def _whole(records: Sequence[Record]) -> Iterator[str]:
+    return (record.text for record in records)
+
+
+def _once(records: Sequence[Record]) -> Iterator[str]:
+    """What each chunk adds to those before it, with the white space between them.
+
+    Chunks that another program stored have no offsets, and are taken not to overlap.
+    """
+    reached = 0
+    for record in records:
+        start = int(record.metadata.get("char_start", reached))
+        gap = str(record.metadata.get("gap_before", JOINT if reached else ""))
+        yield gap + record.text[max(0, reached - start) :]
+        reached = max(reached, start + len(record.text))

@@ -1,0 +1,169 @@
+"""The four tools of the Document Store, as its contract has them."""
+
+from typing import Annotated
+
+from mcp.server.mcpserver import Context
+from mcp.server.mcpserver.tools import Tool
+from pydantic import Field
+
+from quinion.errors import InvalidInput
+from quinion.pipeline.engine import Engine
+from quinion.pipeline.progress import Progress
+from quinion.servers.contract import how_many_fit, make_tool
+from quinion.servers.document_store.answers import (
+    Found,
+    IngestAnswer,
+    ListAnswer,
+    Listed,
+    Listing,
+    Result,
+    SearchAnswer,
+    TextAnswer,
+)
+from quinion.servers.document_store.classify import DocumentType
+from quinion.servers.document_store.ingest import Ingestion
+from quinion.servers.document_store.records import CHUNKS, REGISTRY
+from quinion.servers.document_store.text import read_text
+from quinion.store.chroma import all_of
+
+MOST_RESULTS = 1000
+
+ApplicationRef = Annotated[
+    str, Field(description='Planning application reference, e.g. "25/01178/REM".')
+]
+
+
+def make_tools(engine: Engine) -> list[Tool]:
+    """The tools, working on this engine."""
+    ingestion = Ingestion(engine)
+
+    async def ingest_document(
+        file_path: Annotated[str, Field(description="Absolute path to the document file on disk.")],
+        application_ref: ApplicationRef,
+        ctx: Context,
+        document_type: Annotated[
+            str | None,
+            Field(
+                description="Document type, one of: "
+                + ", ".join(DocumentType)
+                + ". Found from the file's name and content if omitted."
+            ),
+        ] = None,
+    ) -> IngestAnswer:
+        """Ingest a planning document: a PDF or an image (PNG, JPEG, TIFF, BMP) on disk.
+
+        Text is read (scanned pages by OCR), split into chunks, embedded and stored, so that it
+        can be searched and read. The same content for the same application is taken once.
+        Drawings, photographs and renderings are skipped.
+        """
+        return IngestAnswer(
+            await ingestion.ingest(
+                file_path,
+                check_ref(application_ref),
+                _check_type(document_type) if document_type is not None else None,
+                _progress(ctx),
+            )
+        )
+
+    async def search_application_docs(
+        query: Annotated[str, Field(description="What to look for, in natural language.")],
+        application_ref: Annotated[
+            str | None, Field(description="Only documents of this application.")
+        ] = None,
+        document_types: Annotated[
+            list[str] | None,
+            Field(description="Only documents of these types: " + ", ".join(DocumentType) + "."),
+        ] = None,
+        max_results: Annotated[
+            int, Field(ge=1, le=MOST_RESULTS, description="How many results at the most.")
+        ] = 10,
+    ) -> SearchAnswer:
+        """Search the chunks of ingested documents by meaning, best match first.
+
+        Each result has its text, a relevance score from 0 to 1, and in its metadata the source
+        file and the page numbers to cite.
+        """
+        where = all_of(
+            {"application_ref": check_ref(application_ref)}
+            if application_ref is not None
+            else None,
+            {"document_type": {"$in": [str(_check_type(kind)) for kind in document_types]}}
+            if document_types
+            else None,
+        )
+        hits = await engine.search(CHUNKS, query, max_results, where)
+        results = [Result.of(hit) for hit in hits]
+        fitting = results[: how_many_fit(results)]
+        return SearchAnswer(
+            Found(
+                query=query,
+                results_count=len(fitting),
+                results=fitting,
+                truncated=len(fitting) < len(results),
+            )
+        )
+
+    async def get_document_text(
+        document_id: Annotated[str, Field(description='Document ID, e.g. "25_01178_REM_a1b2c3".')],
+        without_overlap: Annotated[
+            bool,
+            Field(
+                description="Return each character once, instead of joining chunks that overlap."
+            ),
+        ] = False,
+        from_chunk: Annotated[
+            int, Field(ge=0, description="Go on from this chunk: `next_chunk` of the last answer.")
+        ] = 0,
+    ) -> TextAnswer:
+        """Read the full text of an ingested document.
+
+        A very long text comes in parts: when `next_chunk` is not null, call again with it as
+        `from_chunk`.
+        """
+        return TextAnswer(await read_text(engine, document_id, without_overlap, from_chunk))
+
+    async def list_ingested_documents(application_ref: ApplicationRef) -> ListAnswer:
+        """List the documents that have been ingested for a planning application."""
+        ref = check_ref(application_ref)
+        records = await engine.get(REGISTRY, where={"application_ref": ref})
+        documents = sorted(
+            (Listed.of(record) for record in records),
+            key=lambda document: (document.ingested_at, document.document_id),
+        )
+        return ListAnswer(
+            Listing(application_ref=ref, document_count=len(documents), documents=documents)
+        )
+
+    return [
+        make_tool(ingest_document, title="Ingest a document", read_only=False),
+        make_tool(search_application_docs, title="Search application documents", read_only=True),
+        make_tool(get_document_text, title="Read a document", read_only=True),
+        make_tool(list_ingested_documents, title="List ingested documents", read_only=True),
+    ]
+
+
+def check_ref(application_ref: str) -> str:
+    """The reference without white space around it.
+
+    Raises:
+        InvalidInput: there is nothing left.
+    """
+    if not (ref := application_ref.strip()):
+        raise InvalidInput('application_ref is empty. Give a reference such as "25/01178/REM".')
+    return ref
+
+
+def _check_type(document_type: str) -> DocumentType:
+    try:
+        return DocumentType(document_type)
+    except ValueError as error:
+        raise InvalidInput(
+            f"Unknown document type {document_type!r}. The types are: {', '.join(DocumentType)}."
+        ) from error
+
+
+def _progress(ctx: Context) -> Progress:
+    async def report(done: float, total: float, message: str) -> None:
+        await ctx.report_progress(done, total, message)
+
+    return report

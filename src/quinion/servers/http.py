@@ -1,0 +1,171 @@
+"""A server on HTTP: `/health`, `/sse` with `/messages/`, and `/mcp`.
+
+`build_app` makes the ASGI app of one server; `serve` runs several of them in one process on
+one event loop, each on its own port, over one engine.
+"""
+
+import contextlib
+import logging
+import signal
+import socket
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+import anyio
+import uvicorn
+from mcp.server.transport_security import TransportSecuritySettings
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import JSONResponse
+from starlette.routing import Route
+from starlette.types import ASGIApp
+
+from quinion.errors import BadSetting
+from quinion.servers.auth import BearerAuth, Wording
+from quinion.servers.contract import ContractServer
+from quinion.settings import Settings
+
+log = logging.getLogger(__name__)
+
+LOOPBACK = "127.0.0.1"
+EVERYWHERE = "0.0.0.0"  # noqa: S104 - only with a token, or when the user names it
+GRACE_S = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """One server and where it listens. Port 0 takes a free one."""
+
+    name: str
+    server: ContractServer
+    wording: Wording
+    host: str
+    port: int
+
+
+def choose_host(settings: Settings, host: str | None) -> str:
+    """Everywhere with a token, this machine alone without one, unless the user says where."""
+    if host is not None:
+        return host
+    if settings.api_key is not None:
+        return EVERYWHERE
+    log.warning(
+        "MCP_API_KEY is not set: no authentication, so only this machine is served (%s). "
+        "Set a token to serve the network.",
+        LOOPBACK,
+    )
+    return LOOPBACK
+
+
+def build_app(server: ContractServer, settings: Settings, wording: Wording) -> ASGIApp:
+    """The ASGI app of one server, with authentication and checks of Host and Origin."""
+    security = _security(settings)
+    streamable = server.streamable_http_app(transport_security=security)
+    sse = server.sse_app(transport_security=security)
+
+    @contextlib.asynccontextmanager
+    async def lifespan(_: Starlette) -> AsyncIterator[None]:
+        async with server.session_manager.run():
+            yield
+
+    app = Starlette(
+        routes=[Route("/health", _health), *streamable.routes, *sse.routes], lifespan=lifespan
+    )
+    if settings.api_key is None:
+        return app
+    return BearerAuth(app, settings.api_key.get_secret_value(), wording)
+
+
+async def _health(_: Request) -> JSONResponse:
+    return JSONResponse({"status": "ok"})
+
+
+def _security(settings: Settings) -> TransportSecuritySettings:
+    """Names by which this machine may be called. A page that rebinds its own name to our
+    address sends that name as Host, and is refused."""
+    if "*" in settings.allowed_hosts:
+        return TransportSecuritySettings(enable_dns_rebinding_protection=False)
+    names = [LOOPBACK, "localhost", "[::1]", socket.gethostname(), *settings.allowed_hosts]
+    hosts = [form for name in names for form in (name, f"{name}:*")]
+    return TransportSecuritySettings(
+        allowed_hosts=hosts,
+        allowed_origins=[f"{scheme}://{host}" for host in hosts for scheme in ("http", "https")],
+    )
+
+
+async def serve(
+    endpoints: Sequence[Endpoint],
+    settings: Settings,
+    on_ready: Callable[[dict[str, str]], Awaitable[None]],
+) -> None:
+    """Serve until SIGINT or SIGTERM; `on_ready` gets the address of each server by its name.
+
+    Raises:
+        BadSetting: a port is taken.
+    """
+    with contextlib.ExitStack() as stack:
+        running = []
+        addresses = {}
+        for endpoint in endpoints:
+            listener = stack.enter_context(_listen(endpoint))
+            app = build_app(endpoint.server, settings, endpoint.wording)
+            running.append((_Uvicorn(_config(app)), listener))
+            addresses[endpoint.name] = _address(endpoint.host, listener)
+        async with anyio.create_task_group() as group:
+            group.start_soon(_stop_on_signal, [server for server, _ in running])
+            for server, listener in running:
+                group.start_soon(_run, server, listener, group)
+            for server, _ in running:
+                await server.ready.wait()
+            await on_ready(addresses)
+
+
+async def _run(server: "_Uvicorn", listener: socket.socket, group: anyio.abc.TaskGroup) -> None:
+    await server.serve(sockets=[listener])
+    group.cancel_scope.cancel()
+
+
+async def _stop_on_signal(servers: Sequence["_Uvicorn"]) -> None:
+    with anyio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
+        async for _ in signals:
+            for server in servers:
+                server.should_exit = True
+
+
+class _Uvicorn(uvicorn.Server):
+    """Leaves signals to `serve`, which has several servers to stop, and says when it is up."""
+
+    def __init__(self, config: uvicorn.Config) -> None:
+        super().__init__(config)
+        self.ready = anyio.Event()
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        yield
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        self.ready.set()
+
+
+def _config(app: ASGIApp) -> uvicorn.Config:
+    return uvicorn.Config(
+        app, log_config=None, access_log=False, timeout_graceful_shutdown=GRACE_S, lifespan="on"
+    )
+
+
+def _listen(endpoint: Endpoint) -> socket.socket:
+    try:
+        family = socket.AF_INET6 if ":" in endpoint.host else socket.AF_INET
+        return socket.create_server((endpoint.host, endpoint.port), family=family, backlog=512)
+    except OSError as error:
+        raise BadSetting(
+            f"{endpoint.name} cannot listen on {endpoint.host}:{endpoint.port} "
+            f"({error.strerror}). Stop what uses that port, or choose another with --port."
+        ) from error
+
+
+def _address(host: str, listener: socket.socket) -> str:
+    port = listener.getsockname()[1]
+    name = LOOPBACK if host == EVERYWHERE else f"[{host}]" if ":" in host else host
+    return f"http://{name}:{port}"

@@ -1,0 +1,59 @@
+"""A server on stdio, for desktop clients that start their servers themselves.
+
+When another process already has the home, messages are passed on to it, unchanged in both
+directions, so that a desktop client and a running `quinion serve` can share one home.
+"""
+
+import logging
+
+import anyio
+from mcp.client.sse import sse_client
+from mcp.server.stdio import stdio_server
+from mcp.shared._stream_protocols import ReadStream, WriteStream
+from mcp.shared.message import SessionMessage
+
+from quinion.errors import HomeInUse
+from quinion.pipeline.engine import open_engine
+from quinion.servers.catalog import Entry
+from quinion.servers.holder import SILENCE_S, authorization, find_address
+from quinion.settings import Settings
+
+log = logging.getLogger(__name__)
+
+
+async def serve_stdio(settings: Settings, entry: Entry) -> None:
+    """Serve one client until it closes stdin.
+
+    Raises:
+        HomeInUse: another process has the home, and does not run this server over HTTP.
+    """
+    try:
+        async with open_engine(settings) as engine:
+            await entry.build(engine).run_stdio_async()
+    except HomeInUse as error:
+        await _relay(find_address(settings, entry.name, error), settings)
+
+
+async def _relay(address: str, settings: Settings) -> None:
+    log.info("the home is in use: passing messages on to %s", address)
+    async with (
+        # SSE carries the messages as they are.
+        sse_client(f"{address}/sse", authorization(settings), sse_read_timeout=SILENCE_S) as server,
+        stdio_server() as client,
+        anyio.create_task_group() as group,
+    ):
+        group.start_soon(_pass_on, client[0], server[1], group)
+        group.start_soon(_pass_on, server[0], client[1], group)
+
+
+async def _pass_on(
+    source: ReadStream[SessionMessage | Exception],
+    target: WriteStream[SessionMessage],
+    group: anyio.abc.TaskGroup,
+) -> None:
+    async for message in source:
+        if isinstance(message, SessionMessage):
+            await target.send(message)
+        else:
+            log.warning("a message that is not JSON-RPC was dropped: %s", message)
+    group.cancel_scope.cancel()

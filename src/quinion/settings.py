@@ -1,0 +1,145 @@
+"""The only reader of the environment.
+
+One frozen object is built in `main` and passed down. A variable with a value that we
+cannot use refuses to start and is named, so that a typing error is never a silent default.
+Set but empty means unset, except where the description gives emptiness a meaning.
+"""
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any, Self
+
+import platformdirs
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, SecretStr, ValidationError
+
+from quinion.errors import BadSetting
+
+CONTAINER_CHROMA = Path("/data/chroma")
+
+
+def _split_paths(value: object) -> object:
+    if isinstance(value, str):
+        return tuple(Path(part).expanduser().resolve() for part in value.split(os.pathsep) if part)
+    return value
+
+
+def _split_commas(value: object) -> object:
+    if isinstance(value, str):
+        return tuple(part.strip() for part in value.split(",") if part.strip())
+    return value
+
+
+def _expand(value: object) -> object:
+    return Path(value).expanduser().absolute() if isinstance(value, str) else value
+
+
+Folder = Annotated[Path, BeforeValidator(_expand)]
+
+
+class Settings(BaseModel):
+    """Everything that can be configured from outside; each field is one variable."""
+
+    model_config = ConfigDict(frozen=True, populate_by_name=True)
+
+    home: Folder = Field(
+        default_factory=lambda: platformdirs.user_data_path("quinion", appauthor=False),
+        alias="QUINION_HOME",
+        description="Folder that holds everything that is kept.",
+    )
+    model_dir: Folder | None = Field(
+        default=None,
+        alias="QUINION_MODEL_DIR",
+        description="Folder with the weights of all-MiniLM-L6-v2. Unset: the installed package.",
+    )
+    read_roots: Annotated[tuple[Path, ...], BeforeValidator(_split_paths)] = Field(
+        default=(),
+        alias="QUINION_READ_ROOTS",
+        description="Folders that tools may read from, separated like PATH. Unset: any.",
+    )
+    allowed_hosts: Annotated[tuple[str, ...], BeforeValidator(_split_commas)] = Field(
+        default=(),
+        alias="QUINION_ALLOWED_HOSTS",
+        description=(
+            "Names, separated by commas, that clients may call this machine by, besides "
+            "localhost and its host name. `*` accepts any name."
+        ),
+    )
+    workers: int = Field(
+        default_factory=lambda: os.cpu_count() or 1,
+        ge=1,
+        le=256,
+        alias="QUINION_WORKERS",
+        description="Processes that read documents. Default: one for each core.",
+    )
+    chroma_dir: Folder | None = Field(
+        default=None,
+        alias="CHROMA_PERSIST_DIR",
+        description=(
+            "Folder of the vector store. Unset: `/data/chroma` where that exists and is writable "
+            "(as in a container), else inside the home. Set to empty: in memory, nothing is kept."
+        ),
+    )
+    chroma_in_memory: bool = Field(default=False, description="`CHROMA_PERSIST_DIR` set to empty.")
+    chroma_url: str | None = Field(
+        default=None,
+        pattern=r"^https?://",
+        alias="CHROMA_URL",
+        description="Address of a Chroma server to use instead of the embedded store.",
+    )
+    api_key: SecretStr | None = Field(
+        default=None,
+        alias="MCP_API_KEY",
+        description="Bearer token that HTTP clients must send. Unset or empty: no authentication.",
+    )
+    enable_ocr: bool = Field(
+        default=True,
+        alias="ENABLE_OCR",
+        description="Read pages without a text layer with Tesseract.",
+    )
+    image_ratio_threshold: float = Field(
+        default=0.7,
+        ge=0.0,
+        le=1.0,
+        alias="IMAGE_RATIO_THRESHOLD",
+        description="Average image-to-page-area ratio above which a document may be a picture.",
+    )
+    document_store_port: int = Field(
+        default=3002,
+        ge=0,
+        le=65535,
+        alias="DOCUMENT_STORE_PORT",
+        description="Port of the Document Store.",
+    )
+
+    @classmethod
+    def from_environment(cls, environment: Mapping[str, str] = os.environ) -> Self:
+        """Read the variables.
+
+        Raises:
+            BadSetting: a variable has a value that cannot be used; the message names it.
+        """
+        values: dict[str, Any] = {
+            alias: environment[alias]
+            for field in cls.model_fields.values()
+            if (alias := field.alias) and environment.get(alias)
+        }
+        values["chroma_in_memory"] = environment.get("CHROMA_PERSIST_DIR") == ""
+        try:
+            return cls.model_validate(values)
+        except ValidationError as error:
+            problems = "; ".join(f"{e['loc'][0]}: {e['msg']}" for e in error.errors())
+            raise BadSetting(
+                f"{problems}. Correct or unset the variable and start again."
+            ) from error
+
+    @property
+    def chroma_folder(self) -> Path | None:
+        """Where the embedded vector store lives; None = in memory."""
+        if self.chroma_in_memory:
+            return None
+        if self.chroma_dir is not None:
+            return self.chroma_dir
+        if CONTAINER_CHROMA.is_dir() and os.access(CONTAINER_CHROMA, os.W_OK):
+            return CONTAINER_CHROMA
+        return self.home / "chroma"

@@ -1,0 +1,237 @@
+"""The vector store: Chroma, embedded, in memory, or a server of its own.
+
+No Chroma type leaves this module. Calls block; the pipeline chooses their thread. The
+library is imported at the first use, because its import costs as much as everything else
+that a server needs to answer `/health`.
+
+Records that are being written are hidden from queries until they are whole, so a search
+never shows half a document.
+"""
+
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+from quinion.errors import BadSetting, QuinionError, StoreUnavailable
+from quinion.model.record import Hit, Metadata, Record, Scalar, score_of_distance
+from quinion.store.journal import Trace
+
+if TYPE_CHECKING:
+    import numpy as np
+    from chromadb.api import ClientAPI
+    from chromadb.api.models.Collection import Collection
+    from numpy.typing import NDArray
+
+Where = Mapping[str, Any]
+
+SERVER_TIMEOUT_S = 30.0
+FINGERPRINT_KEY = "embedder"
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where the vectors are: a folder, the server at `url`, or (neither) memory."""
+
+    folder: Path | None = None
+    url: str | None = None
+
+    def __str__(self) -> str:
+        return self.url or (str(self.folder) if self.folder else "memory")
+
+
+def all_of(*conditions: Where | None) -> Where | None:
+    """One filter that holds where each of the conditions does; None where there is none."""
+    given = [condition for condition in conditions if condition]
+    if len(given) > 1:
+        return {"$and": given}
+    return given[0] if given else None
+
+
+class VectorStore:
+    """Collections of records with vectors of one embedding model."""
+
+    def __init__(self, place: Place, fingerprint: str) -> None:
+        self.place = place
+        self._fingerprint = fingerprint
+        self._lock = threading.Lock()
+        self._client: ClientAPI | None = None
+        self._collections: dict[str, Collection] = {}
+        self._hidden: list[Trace] = []
+
+    def open(self) -> None:
+        """Connect, if that has not been done.
+
+        Raises:
+            StoreUnavailable: the server does not answer, or the folder is damaged.
+        """
+        with self._lock, self._failures():
+            if self._client is None:
+                self._client = _connect(self.place)
+
+    def upsert(
+        self, collection: str, records: Sequence[Record], vectors: "NDArray[np.float32]"
+    ) -> None:
+        """Write records with their vectors, replacing those of the same ids."""
+        target = self._collection(collection)
+        with self._failures():
+            step = self._open_client().get_max_batch_size()
+            for start in range(0, len(records), step):
+                part = records[start : start + step]
+                target.upsert(
+                    ids=[record.id for record in part],
+                    documents=[record.text for record in part],
+                    metadatas=[dict(record.metadata) for record in part],
+                    embeddings=vectors[start : start + step],
+                )
+
+    def get(
+        self, collection: str, *, ids: Sequence[str] | None = None, where: Where | None = None
+    ) -> list[Record]:
+        """The records with these ids, or all that match."""
+        target = self._collection(collection)
+        with self._failures():
+            found = target.get(
+                ids=list(ids) if ids is not None else None,
+                where=dict(where) if where else None,
+                include=["documents", "metadatas"],
+            )
+        return [
+            Record(id_, text or "", _plain(metadata))
+            for id_, text, metadata in zip(
+                found["ids"], found["documents"] or (), found["metadatas"] or (), strict=True
+            )
+        ]
+
+    def query(
+        self,
+        collection: str,
+        vector: "NDArray[np.float32]",
+        limit: int,
+        where: Where | None = None,
+    ) -> list[Hit]:
+        """The records nearest to the vector among those that match, best first."""
+        target = self._collection(collection)
+        condition = all_of(where, *self._hiding(collection))
+        with self._failures():
+            found = target.query(
+                query_embeddings=vector.ravel().tolist(),
+                n_results=limit,
+                where=dict(condition) if condition else None,
+                include=["documents", "metadatas", "distances"],
+            )
+        documents, metadatas, distances = (
+            found["documents"] or [[]],
+            found["metadatas"] or [[]],
+            found["distances"] or [[]],
+        )
+        hits = [
+            Hit(Record(id_, text or "", _plain(metadata)), score_of_distance(distance))
+            for id_, text, metadata, distance in zip(
+                found["ids"][0], documents[0], metadatas[0], distances[0], strict=True
+            )
+        ]
+        return sorted(hits, key=lambda hit: (-hit.score, hit.record.id))
+
+    def delete(self, trace: Trace) -> None:
+        """Remove the records that the trace names; none is fine."""
+        target = self._collection(trace.collection)
+        with self._failures():
+            if trace.field:
+                target.delete(where={trace.field: trace.value})
+            else:
+                target.delete(ids=[trace.value])
+
+    def count(self, collection: str) -> int:
+        """How many records the collection has."""
+        target = self._collection(collection)
+        with self._failures():
+            return target.count()
+
+    def hide(self, traces: Sequence[Trace]) -> None:
+        """Keep what these name out of query results until `reveal`."""
+        with self._lock:
+            self._hidden = [*self._hidden, *traces]
+
+    def reveal(self, traces: Sequence[Trace]) -> None:
+        """Undo `hide`; what is not hidden is left alone."""
+        with self._lock:
+            self._hidden = [trace for trace in self._hidden if trace not in traces]
+
+    def _hiding(self, collection: str) -> list[Where]:
+        values: dict[str, list[Scalar]] = {}
+        with self._lock:
+            for trace in self._hidden:
+                if trace.collection == collection and trace.field:
+                    values.setdefault(trace.field, []).append(trace.value)
+        return [{field: {"$nin": hidden}} for field, hidden in values.items()]
+
+    def _open_client(self) -> "ClientAPI":
+        self.open()
+        assert self._client is not None
+        return self._client
+
+    def _collection(self, name: str) -> "Collection":
+        client = self._open_client()
+        with self._lock, self._failures():
+            if name not in self._collections:
+                found = client.get_or_create_collection(
+                    name, embedding_function=None, metadata={FINGERPRINT_KEY: self._fingerprint}
+                )
+                self._check_fingerprint(name, found.metadata or {})
+                self._collections[name] = found
+            return self._collections[name]
+
+    def _check_fingerprint(self, name: str, metadata: Mapping[str, Any]) -> None:
+        """Vectors of two models cannot be compared. A collection without a mark was made by
+        another program with the model that the spec prescribes, and is taken as it is."""
+        made_with = metadata.get(FINGERPRINT_KEY, self._fingerprint)
+        if made_with != self._fingerprint:
+            raise BadSetting(
+                f"The collection {name} in {self.place} was made with the embedding model "
+                f"{made_with}, and the one configured now is {self._fingerprint}. "
+                "Configure the former, or use another QUINION_HOME."
+            )
+
+    @contextmanager
+    def _failures(self) -> Iterator[None]:
+        """Whatever Chroma raises, in one error of ours. The catch is broad because its
+        embedded core, its HTTP client and SQLite beneath each raise their own."""
+        try:
+            yield
+        except QuinionError:
+            raise
+        except Exception as error:
+            raise StoreUnavailable(
+                f"The vector store at {self.place} failed: {error}. "
+                "Check that it is reachable, that its disk is not full, and try again."
+            ) from error
+
+
+def _connect(place: Place) -> "ClientAPI":
+    import chromadb  # noqa: PLC0415 - the module's docstring says why
+    from chromadb.config import Settings  # noqa: PLC0415
+
+    settings = Settings(anonymized_telemetry=False)
+    if place.url:
+        address = urlsplit(place.url)
+        secure = address.scheme == "https"
+        client = chromadb.HttpClient(
+            host=address.hostname or "localhost",
+            port=address.port or (443 if secure else 8000),
+            ssl=secure,
+            settings=settings,
+        )
+        # Chroma's client waits for ever by default and has no setting for it.
+        client._server._session.timeout = SERVER_TIMEOUT_S  # type: ignore[attr-defined]
+        return client
+    if place.folder:
+        return chromadb.PersistentClient(path=place.folder, settings=settings)
+    return chromadb.EphemeralClient(settings=settings)
+
+
+def _plain(metadata: Mapping[str, Any] | None) -> Metadata:
+    return dict(metadata or {})

@@ -1,0 +1,94 @@
+"""Intents: what is about to be written, recorded before the first write.
+
+Neither Chroma nor two collections of it can be changed in one transaction. So each
+operation first records here what it would leave behind if it stopped half-way, and strikes
+that out after its last write. What is still recorded when a home is opened belongs to a
+process that died, and is removed.
+
+SQLite with `synchronous=FULL`: an intent is on the disk before the first vector is.
+"""
+
+import json
+import sqlite3
+import threading
+from collections.abc import Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+
+from quinion.errors import StoreUnavailable
+
+_SCHEMA = """
+CREATE TABLE IF NOT EXISTS intents (
+    id INTEGER PRIMARY KEY,
+    store TEXT NOT NULL,
+    traces TEXT NOT NULL
+)
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Trace:
+    """Records of one collection that belong together: all whose `field` has this `value`.
+
+    An empty `field` means the record whose id is `value`.
+    """
+
+    collection: str
+    field: str
+    value: str
+
+
+class Journal:
+    """The open intents of one home, kept apart by the store that they were meant for."""
+
+    def __init__(self, path: Path, store: str) -> None:
+        self._store = store
+        self._path = path
+        self._lock = threading.Lock()
+        try:
+            self._database = sqlite3.connect(path, check_same_thread=False, isolation_level=None)
+            self._database.execute("PRAGMA journal_mode=WAL")
+            self._database.execute("PRAGMA synchronous=FULL")
+            self._database.execute(_SCHEMA)
+        except sqlite3.Error as error:
+            raise self._failure(error) from error
+
+    def begin(self, traces: Sequence[Trace]) -> int:
+        """Record that these may be half-written from now on."""
+        document = json.dumps([[t.collection, t.field, t.value] for t in traces])
+        with self._lock:
+            try:
+                cursor = self._database.execute(
+                    "INSERT INTO intents (store, traces) VALUES (?, ?)", (self._store, document)
+                )
+            except sqlite3.Error as error:
+                raise self._failure(error) from error
+        assert cursor.lastrowid is not None
+        return cursor.lastrowid
+
+    def end(self, intent: int) -> None:
+        """Strike the intent out: what it names is whole, or gone."""
+        with self._lock:
+            try:
+                self._database.execute("DELETE FROM intents WHERE id = ?", (intent,))
+            except sqlite3.Error as error:
+                raise self._failure(error) from error
+
+    def unfinished(self) -> list[tuple[int, list[Trace]]]:
+        """The intents that were never struck out."""
+        with self._lock, closing(self._database.cursor()) as cursor:
+            rows = cursor.execute(
+                "SELECT id, traces FROM intents WHERE store = ? ORDER BY id", (self._store,)
+            ).fetchall()
+        return [(intent, [Trace(*trace) for trace in json.loads(text)]) for intent, text in rows]
+
+    def close(self) -> None:
+        """Let go of the file."""
+        self._database.close()
+
+    def _failure(self, error: sqlite3.Error) -> StoreUnavailable:
+        return StoreUnavailable(
+            f"The journal {self._path} cannot be written ({error}). "
+            "Check that the disk is not full and that the folder is writable."
+        )

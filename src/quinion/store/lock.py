@@ -1,0 +1,106 @@
+"""One folder, one engine: the lock that every process takes before it opens a store.
+
+Two processes that write one embedded Chroma folder lose vectors without an error, so a
+second one must be kept out or sent to the first. The kernel drops the lock when its
+holder dies, however it dies; the note inside says who holds it and where it answers.
+"""
+
+import fcntl
+import json
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from quinion.errors import BadSetting, HomeInUse
+
+LOCK_NAME = "engine.lock"
+
+
+@dataclass(frozen=True)
+class Holder:
+    """Who holds a folder: its process, and the address of each server that it runs."""
+
+    pid: int
+    version: str = ""
+    addresses: Mapping[str, str] = field(default_factory=dict)
+
+
+class FolderLock:
+    """A held lock; `announce` tells others where its holder can be reached."""
+
+    def __init__(self, descriptor: int) -> None:
+        self._descriptor = descriptor
+
+    def announce(self, holder: Holder) -> None:
+        """Replace the note. One small write: a reader sees the old, the new or nothing."""
+        note = json.dumps(
+            {"pid": holder.pid, "version": holder.version, "addresses": dict(holder.addresses)}
+        ).encode()
+        os.ftruncate(self._descriptor, 0)
+        os.pwrite(self._descriptor, note, 0)
+
+
+@contextmanager
+def hold(folder: Path, version: str) -> Iterator[FolderLock]:
+    """Take the folder for this process, creating it when it is not there.
+
+    Raises:
+        HomeInUse: another process holds it.
+        BadSetting: it cannot be created or written.
+    """
+    descriptor = _open(folder)
+    try:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            raise HomeInUse(_in_use(folder, read_holder(folder))) from error
+        lock = FolderLock(descriptor)
+        lock.announce(Holder(os.getpid(), version))
+        yield lock
+    finally:
+        os.close(descriptor)
+
+
+def read_holder(folder: Path) -> Holder | None:
+    """The note of whoever took the folder last; they may be gone since."""
+    try:
+        note = json.loads((folder / LOCK_NAME).read_text())
+        return Holder(int(note["pid"]), str(note["version"]), dict(note["addresses"]))
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
+def is_held(folder: Path) -> bool:
+    """Whether some process holds the folder now."""
+    try:
+        descriptor = os.open(folder / LOCK_NAME, os.O_RDWR)
+    except OSError:
+        return False
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    finally:
+        os.close(descriptor)
+    return False
+
+
+def _open(folder: Path) -> int:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        return os.open(folder / LOCK_NAME, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    except OSError as error:
+        raise BadSetting(
+            f"The folder {folder} cannot be used ({error.strerror}). "
+            "Make it writable, or name another with QUINION_HOME or CHROMA_PERSIST_DIR."
+        ) from error
+
+
+def _in_use(folder: Path, holder: Holder | None) -> str:
+    who = f"process {holder.pid}" if holder else "another process"
+    return (
+        f"{folder} is in use by {who}. Use the server that it runs, stop it, "
+        "or set QUINION_HOME to another folder."
+    )
