@@ -10,7 +10,7 @@ import typer
 from mcp import Client
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
-from rich.table import Table
+from rich.table import Column, Table
 
 from quinion.cli.client import Answer, call, connect
 from quinion.cli.files import find_documents
@@ -88,7 +88,9 @@ async def _ingest_one(client: Client, file: Path, arguments: Answer, bars: Progr
 
 
 def _print_table(rows: list[tuple[str, Answer]]) -> None:
-    table = Table("document", "status", "chunks", "read by", "id or reason")
+    table = Table(
+        Column("document", overflow="fold"), "status", "chunks", "read by", "id or reason"
+    )
     for name, answer in rows:
         table.add_row(name, *_cells(answer))
     Console().print(table)

@@ -4,20 +4,14 @@ Modules are imported when their command runs, so that `--help` and the start of 
 not pay for what they do not use.
 """
 
-import logging
-import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from quinion import __version__
-from quinion.errors import BadSetting, HomeInUse, InvalidInput, QuinionError
+from quinion.cli.report import run_reporting
 from quinion.settings import Settings
-
-EXIT_CODES = {InvalidInput.code: 2, BadSetting.code: 3, HomeInUse.code: 4}
-"""What the process ends with; 1 for every other failure."""
 
 app = typer.Typer(
     help="Find, read and cite what is inside real documents.",
@@ -29,28 +23,9 @@ app = typer.Typer(
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
 
 
-def configure_logging() -> None:
-    """To stderr: stdout belongs to answers, and on stdio to the protocol."""
-    logging.basicConfig(
-        stream=sys.stderr, level=logging.INFO, format="%(levelname)s %(name)s: %(message)s"
-    )
-    for noisy in ("httpx", "chromadb", "mcp", "uvicorn"):
-        logging.getLogger(noisy).setLevel(logging.WARNING)
-
-
 def main() -> None:
     """`quinion`."""
-    configure_logging()
-    report(app)
-
-
-def report(command: Callable[[], None]) -> None:
-    """Run a command; errors that a person can act on are one line, not a traceback."""
-    try:
-        command()
-    except QuinionError as error:
-        typer.secho(f"quinion: {error}", fg="red", err=True)
-        sys.exit(EXIT_CODES.get(error.code, 1))
+    run_reporting(app)
 
 
 def _print_version(wanted: bool) -> None:

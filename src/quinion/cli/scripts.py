@@ -1,11 +1,12 @@
-"""The console scripts of single servers: stdio by default, `--http` for HTTP."""
+"""The console scripts of single servers: stdio by default, `--http` for HTTP.
 
-from collections.abc import Callable
-from typing import Annotated
+With `argparse`, because desktop clients start these all day and it is there already.
+"""
 
-import typer
+import argparse
 
-from quinion.cli.main import configure_logging, report
+from quinion import __version__
+from quinion.cli.report import run_reporting
 from quinion.settings import Settings
 
 
@@ -15,26 +16,26 @@ def document_store() -> None:
 
 
 def _run(name: str) -> None:
-    app = typer.Typer(pretty_exceptions_enable=False, add_completion=False)
-    app.command(help=f"The {name} MCP server, on stdio unless --http is given.")(_command(name))
-    configure_logging()
-    report(app)
+    parser = argparse.ArgumentParser(
+        prog=f"{name}-mcp", description=f"The {name} MCP server, on stdio unless --http is given."
+    )
+    parser.add_argument("--version", action="version", version=f"quinion {__version__}")
+    parser.add_argument("--http", action="store_true", help="serve over HTTP instead")
+    parser.add_argument("--host", help="address to listen on, with --http")
+    parser.add_argument("--port", type=int, help="port to listen on, with --http")
+    arguments = parser.parse_args()
+    if not arguments.http and (arguments.host or arguments.port):
+        parser.error("--host and --port need --http")
+    run_reporting(lambda: _serve(name, arguments))
 
 
-def _command(name: str) -> Callable[..., None]:
-    def command(
-        http: Annotated[bool, typer.Option("--http", help="Serve over HTTP instead.")] = False,
-        host: Annotated[str | None, typer.Option(help="Address to listen on.")] = None,
-        port: Annotated[int | None, typer.Option(help="Port to listen on.")] = None,
-    ) -> None:
-        settings = Settings.from_environment()
-        if http:
-            from quinion.cli import serve
+def _serve(name: str, arguments: argparse.Namespace) -> None:
+    settings = Settings.from_environment()
+    if arguments.http:
+        from quinion.cli import serve
 
-            serve.run(settings, [name], host, port, None)
-        else:
-            from quinion.cli import stdio
+        serve.run(settings, [name], arguments.host, arguments.port, None)
+    else:
+        from quinion.cli import stdio
 
-            stdio.run(settings, name)
-
-    return command
+        stdio.run(settings, name)

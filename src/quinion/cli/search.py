@@ -8,6 +8,7 @@ from rich.console import Console
 from rich.text import Text
 
 from quinion.cli.client import Answer, call, connect
+from quinion.cli.report import fail
 from quinion.servers import document_store
 from quinion.settings import Settings
 
@@ -31,7 +32,7 @@ def run(
     if as_json:
         typer.echo(json.dumps(answer, indent=2, ensure_ascii=False))
     elif answer["status"] == "error":
-        typer.secho(f"quinion: {answer['message']}", fg="red", err=True)
+        fail(answer["message"])
     else:
         _print_results(answer)
     return int(answer["status"] == "error")

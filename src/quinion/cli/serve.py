@@ -12,6 +12,7 @@ from mcp import Client
 from quinion import __version__
 from quinion.cli.client import call
 from quinion.cli.files import find_documents
+from quinion.cli.report import fail
 from quinion.errors import InvalidInput, QuinionError
 from quinion.pipeline.engine import Engine, open_engine
 from quinion.servers import document_store
@@ -66,7 +67,7 @@ async def _serve(
                 if samples is not None:
                     await _load_samples(engine, samples)
             except QuinionError as error:
-                typer.secho(f"quinion: {error}", fg="red", err=True)
+                fail(error)
 
         await serve(endpoints, settings, on_ready)
 

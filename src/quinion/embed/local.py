@@ -2,7 +2,7 @@
 
 Nothing is loaded before the first text: a server that is never asked costs nothing, and one that
 should answer its first search quickly calls `load` from a background thread. Loading takes
-0.2 seconds, and half a second more on the first start of all.
+0.1 to 0.2 seconds, and half a second on the first start of all.
 """
 
 import logging

@@ -17,7 +17,7 @@ from quinion.embed.weights import PreparedModel
 from quinion.errors import ModelUnavailable
 
 MAX_TOKENS = 256
-"""Of one text, with the two that the model puts around it; the model was trained on no more."""
+"""Of one text, with the two that the model puts around it: sentence-transformers' limit for it."""
 
 # onnxruntime's exceptions have no parent of their own.
 _FAILURES: tuple[type[Exception], ...] = (
@@ -82,7 +82,7 @@ class MiniLM:
 
 def _open_session(model: PreparedModel) -> Any:
     options = onnxruntime.SessionOptions()
-    # Several batches on one thread each beat one batch on several threads by a tenth, and a
+    # Several batches on one thread each beat one batch on several threads by up to a tenth, and a
     # query does not wait for a pool that is busy. Threads are the caller's.
     options.intra_op_num_threads = 1
     options.inter_op_num_threads = 1

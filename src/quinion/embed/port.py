@@ -22,6 +22,14 @@ class Embedder(Protocol):
         """Names the weights and the numerics: vectors of two fingerprints are never mixed."""
         ...
 
+    def load(self) -> None:
+        """Load the model now rather than at the first text.
+
+        Raises:
+            ModelUnavailable: the model cannot be loaded.
+        """
+        ...
+
     def embed(self, texts: Sequence[str]) -> Vectors:
         """One unit row per text, in order, on all the machine's cores.
 

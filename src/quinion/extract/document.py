@@ -12,9 +12,10 @@ from pathlib import Path
 from typing import Protocol
 
 from quinion.errors import ExtractionFailed
-from quinion.extract import glance, ocr
+from quinion.extract import glance
 from quinion.extract.image import open_image
 from quinion.extract.kind import FileKind, recognize
+from quinion.extract.ocr import read_upright
 from quinion.extract.pdf import open_pdf
 from quinion.extract.prose import has_running_text
 from quinion.extract.raster import Raster
@@ -25,6 +26,8 @@ from quinion.model.page import Method, Page
 MIN_LAYER_CHARACTERS = 10
 # Under this mean confidence somebody should look at the page.
 LOW_CONFIDENCE = 70.0
+# A dense A4 page takes 2 to 7 s of a busy core, a map of 140 million pixels 45 s.
+OCR_TIMEOUT_S = 180.0
 
 _log = logging.getLogger(__name__)
 
@@ -44,7 +47,7 @@ class _File(Protocol):
 
     def image_ratio(self, index: int) -> float: ...
     def text(self, index: int) -> str: ...
-    def rasterize(self, index: int, dpi: int) -> Raster: ...
+    def rasterize(self, index: int, dpi: int, max_pixels: int) -> Raster: ...
 
 
 def inspect(path: Path, options: Options) -> Inspection:
@@ -84,8 +87,8 @@ def read_pages(path: Path, first: int, last: int, options: Options) -> Iterator[
 
 @contextmanager
 def _open(path: Path, options: Options) -> Iterator[_File]:
-    opener = open_pdf if recognize(path) is FileKind.PDF else open_image
-    with opener(path, options.max_pixels) as file:
+    is_pdf = recognize(path) is FileKind.PDF
+    with open_pdf(path) if is_pdf else open_image(path, options.max_pixels) as file:
         if file.page_count > options.max_pages:
             raise ExtractionFailed(
                 f"{path.name} has {file.page_count:,} pages; at most {options.max_pages:,} are "
@@ -97,14 +100,21 @@ def _open(path: Path, options: Options) -> Iterator[_File]:
 def _probe_page(file: _File, index: int) -> PageKind:
     if has_running_text(file.text(index)):
         return PageKind.TEXT
-    return glance.glance(file.rasterize(index, glance.DPI))
+    return glance.judge(file.rasterize(index, glance.DPI, glance.MAX_PIXELS))
 
 
 def _read_page(file: _File, number: int, name: str, options: Options) -> Page:
     text = file.text(number - 1)
     if len(text.strip()) >= MIN_LAYER_CHARACTERS or not options.ocr:
         return Page(number, text, Method.TEXT_LAYER)
-    reading = ocr.read_raster(file.rasterize(number - 1, options.ocr_dpi))
+    raster = file.rasterize(number - 1, options.ocr_dpi, options.max_pixels)
+    try:
+        reading, _ = read_upright(raster, OCR_TIMEOUT_S)
+    except TimeoutError as cause:
+        raise ExtractionFailed(
+            f"OCR of page {number} of {name} took more than {OCR_TIMEOUT_S:.0f} s. "
+            "Scan it again at a lower resolution, or leave the page out."
+        ) from cause
     if reading.confidence is not None and reading.confidence < LOW_CONFIDENCE:
         _log.warning("%s, page %d: OCR confidence is only %.0f", name, number, reading.confidence)
     return Page(number, reading.text, Method.OCR, reading.confidence)

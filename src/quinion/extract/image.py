@@ -15,8 +15,8 @@ from quinion.extract.raster import Raster
 FORMATS = ("PNG", "JPEG", "TIFF", "BMP")
 # Files say 1 dpi or 65,535 dpi when they mean "not known"; Tesseract guesses better then.
 _PLAUSIBLE_DPI = range(70, 2401)
-# What decoders raise at damaged files.
-_DAMAGE = (OSError, ValueError, SyntaxError, EOFError, TypeError, KeyError, MemoryError)
+# What Pillow's decoders raise at damaged files.
+_DAMAGE = (OSError, EOFError, SyntaxError, ValueError, TypeError, KeyError)
 
 
 class ImageFile:
@@ -37,12 +37,15 @@ class ImageFile:
         """Nothing: pixels have no text layer."""
         return ""
 
-    def rasterize(self, index: int, dpi: int) -> Raster:
-        """The frame at its own pixels, upright, in grey; `dpi` is the file's business."""
+    def rasterize(self, index: int, dpi: int, max_pixels: int) -> Raster:
+        """The frame upright and in grey, at its own pixels whatever `dpi` was asked for.
+
+        Only what has more pixels than allowed is scaled down; nothing is ever scaled up.
+        """
         self._seek(index)
         with _damage_reported(self._path):
             upright = ImageOps.exif_transpose(self._image)
-            return Raster(_to_grey(upright), _resolution(self._image))
+            return Raster(_to_grey(upright), _resolution(self._image)).shrink(max_pixels)
 
     def _seek(self, index: int) -> None:
         with _damage_reported(self._path):

@@ -3,6 +3,8 @@
 Text, images and paths are all that this stage wants from it. A process that imports this
 module cannot load PyMuPDF's layout model afterwards; whoever needs that has its own process.
 """
+# PyMuPDF says that it has types, and leaves most of its functions without.
+# mypy: allow-untyped-calls
 
 import logging
 import sys
@@ -20,4 +22,7 @@ pymupdf.TOOLS.mupdf_display_errors(False)
 pymupdf.TOOLS.mupdf_display_warnings(False)
 pymupdf.set_messages(pylogging_name=__name__, pylogging_level=logging.DEBUG)
 
-__all__ = ["pymupdf"]
+DAMAGE = (RuntimeError, ValueError, pymupdf.mupdf.FzErrorBase)
+"""What PyMuPDF raises at files that it cannot make sense of."""
+
+__all__ = ["DAMAGE", "pymupdf"]

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from PIL.Image import Image, Resampling, Transpose
 
-# Tesseract refuses an image with a longer side (its own limit is 2^15 - 1).
+# Tesseract refuses an image with a longer side.
 MAX_SIDE = 32_767
 
 
@@ -17,7 +17,7 @@ class Raster:
     dpi: int | None = None
 
     def shrink(self, max_pixels: int) -> "Raster":
-        """The same picture with at most so many pixels; itself when it has no more."""
+        """The same picture with no more pixels than this."""
         scale = fit_scale(self.image.width, self.image.height, max_pixels)
         if scale == 1.0:
             return self
@@ -25,13 +25,12 @@ class Raster:
         dpi = None if self.dpi is None else max(1, round(self.dpi * scale))
         return Raster(self.image.resize(size, Resampling.BOX), dpi)
 
-    def turn(self, degrees_clockwise: int) -> "Raster":
-        """The picture turned by a multiple of 90 degrees."""
-        turns = {90: Transpose.ROTATE_270, 180: Transpose.ROTATE_180, 270: Transpose.ROTATE_90}
-        return Raster(self.image.transpose(turns[degrees_clockwise]), self.dpi)
+    def turn_upside_down(self) -> "Raster":
+        """The same picture, half a turn on."""
+        return Raster(self.image.transpose(Transpose.ROTATE_180), self.dpi)
 
     def to_pgm(self) -> bytes:
-        """The uncompressed bytes of a PGM file: nothing to compress here, nothing to inflate."""
+        """An uncompressed PGM file: no time goes into packing and unpacking pixels."""
         width, height = self.image.size
         return b"P5\n%d %d\n255\n" % (width, height) + self.image.tobytes()
 

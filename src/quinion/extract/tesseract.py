@@ -1,8 +1,8 @@
 """A thin wrapper on the program `tesseract`.
 
 One run gives text and confidences: the text is put together from the table of words, and is
-what Tesseract's own text output says, letter for letter (compared on 28 scanned pages). So
-there is no second run, no temporary file, and nothing but a pipe in each direction.
+letter for letter what Tesseract's own text output says (compared on 28 scanned pages). So
+there is no second run and no temporary file, only a pipe in each direction.
 """
 
 import os
@@ -15,15 +15,19 @@ from quinion.errors import ExtractionFailed, ToolMissing
 from quinion.extract.raster import Raster
 
 PROGRAM = "tesseract"
-# From this confidence on (0 to 100) a word is more likely read than imagined.
+# A word is more likely read than imagined from this confidence on.
 SURE = 60.0
-_WORD_LEVEL = "5"
+# The table's columns, and the level of the rows that hold a word.
 _COLUMNS = 12
+_WORD_LEVEL = "5"
 
 
 @dataclass(frozen=True, slots=True)
 class Word:
-    """A word with the line that it stands on and Tesseract's confidence, 0 to 100."""
+    """A word, Tesseract's confidence in it (0 to 100), and where it stands.
+
+    `line` counts blocks, paragraphs and lines; `box` is left, top, right, bottom in pixels.
+    """
 
     text: str
     confidence: float
@@ -33,19 +37,24 @@ class Word:
 
 @dataclass(frozen=True)
 class Reading:
-    """What Tesseract saw on one picture."""
+    """The words on one picture, in reading order."""
 
     words: tuple[Word, ...]
 
     @cached_property
     def text(self) -> str:
-        """Lines as printed, with an empty line between paragraphs."""
+        """Lines as they stand, with an empty line between paragraphs."""
         return _join(self.words)
 
     @cached_property
+    def sure_words(self) -> tuple[Word, ...]:
+        """The words that Tesseract does not doubt."""
+        return tuple(word for word in self.words if word.confidence >= SURE)
+
+    @cached_property
     def sure_text(self) -> str:
-        """The same without the words that Tesseract doubts."""
-        return _join([word for word in self.words if word.confidence >= SURE])
+        """Their text, on the same lines."""
+        return _join(self.sure_words)
 
     @property
     def confidence(self) -> float | None:
@@ -55,40 +64,22 @@ class Reading:
         return sum(word.confidence for word in self.words) / len(self.words)
 
 
-class TimedOut(ExtractionFailed):
-    """Tesseract did not finish with one picture in its time."""
-
-
 def read(raster: Raster, timeout_s: float) -> Reading:
     """Read the words on a picture.
 
     Raises:
         ToolMissing: Tesseract is not installed.
-        TimedOut: it was not done in time.
+        TimeoutError: it was not done in time.
         ExtractionFailed: it failed.
     """
-    return Reading(tuple(_parse(_run(raster, ["tsv"], timeout_s))))
+    return Reading(tuple(_parse(_run(raster, timeout_s))))
 
 
-def find_rotation(raster: Raster, timeout_s: float) -> int | None:
-    """By how many degrees clockwise the picture must be turned; None when it cannot tell."""
-    try:
-        report = _run(raster, ["--psm", "0"], timeout_s)
-    except TimedOut:
-        raise
-    except ExtractionFailed:  # "Too few characters": not an error, but not an answer either
-        return None
-    for line in report.splitlines():
-        if line.startswith("Rotate:"):
-            return int(line.removeprefix("Rotate:"))
-    return None
-
-
-def _run(raster: Raster, arguments: Sequence[str], timeout_s: float) -> str:
+def _run(raster: Raster, timeout_s: float) -> str:
     resolution = ["--dpi", str(raster.dpi)] if raster.dpi else []
     try:
         done = subprocess.run(
-            [PROGRAM, "stdin", "stdout", *resolution, *arguments],
+            [PROGRAM, "stdin", "stdout", *resolution, "tsv"],
             input=raster.to_pgm(),
             capture_output=True,
             timeout=timeout_s,
@@ -99,34 +90,33 @@ def _run(raster: Raster, arguments: Sequence[str], timeout_s: float) -> str:
         )
     except FileNotFoundError as cause:
         raise ToolMissing(
-            "OCR needs the program tesseract: install it (Debian, Ubuntu: "
-            "apt-get install tesseract-ocr) or set ENABLE_OCR=false."
+            "OCR needs the program tesseract. Install it (Debian and Ubuntu: "
+            "apt-get install tesseract-ocr), or set ENABLE_OCR=false."
         ) from cause
     except subprocess.TimeoutExpired as cause:
-        raise TimedOut(
-            f"OCR of one page took more than {timeout_s:.0f} s. Scan it again at a lower "
-            "resolution, or split the document."
-        ) from cause
+        raise TimeoutError(f"tesseract took more than {timeout_s:.0f} s") from cause
     except subprocess.CalledProcessError as cause:
         said = cause.stderr.decode(errors="replace").strip().splitlines()
         raise ExtractionFailed(
-            f"OCR failed: tesseract ended with status {cause.returncode}"
-            f" ({said[-1] if said else 'it gave no reason'})."
+            f"OCR failed: tesseract ended with status {cause.returncode} "
+            f"({said[-1] if said else 'it gave no reason'}). "
+            "Check the installation with: tesseract --list-langs"
         ) from cause
     return done.stdout.decode(errors="replace")
 
 
 def _parse(table: str) -> Iterator[Word]:
-    # Split by hand: the table has no quoting, so that a word may be a lone quotation mark.
+    # Split by hand: the table knows no quoting, and a word may be a lone quotation mark.
     for row in table.split("\n")[1:]:
         cells = row.split("\t")
         if len(cells) != _COLUMNS or cells[0] != _WORD_LEVEL or not cells[11].strip():
             continue
+        block, paragraph, line = map(int, cells[2:5])
         left, top, width, height = map(int, cells[6:10])
         yield Word(
             text=cells[11],
             confidence=float(cells[10]),
-            line=(int(cells[2]), int(cells[3]), int(cells[4])),
+            line=(block, paragraph, line),
             box=(left, top, left + width, top + height),
         )
 

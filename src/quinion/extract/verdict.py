@@ -1,11 +1,11 @@
 """Scan, picture or ordinary document: the decision, from what was measured. Pure."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from quinion.extract.prose import has_running_text
-from quinion.model.page import Page
+from quinion.extract.prose import DOUBTFUL, has_running_text
+from quinion.model.page import Method, Page
 
 SAMPLE_SIZE = 5
 # A page covered beyond this is one to look at, if nothing on it is to be read.
@@ -63,9 +63,24 @@ def decide(inspection: Inspection, threshold: float, probed: Sequence[PageKind])
     return Verdict.PICTURE if not probed or pictures > texts else Verdict.SCAN
 
 
-def contains_drawings(inspection: Inspection, pages: Iterable[Page]) -> bool:
-    """Whether some page that was read is mostly picture and carries no running text."""
+def contains_drawings(
+    inspection: Inspection, pages: Iterable[Page], probed: Mapping[int, PageKind] | None = None
+) -> bool:
+    """Whether some page that was read is mostly picture and carries no running text.
+
+    `probed` has what is known of pages by their numbers; a receipt, whose lines are short, is
+    known for text only by its probe.
+    """
+    known = probed or {}
     return any(
-        inspection.image_ratios[page.number - 1] > MOSTLY and not has_running_text(page.text)
+        inspection.image_ratios[page.number - 1] > MOSTLY
+        and known.get(page.number) is not PageKind.TEXT
+        and not _runs(page)
         for page in pages
     )
+
+
+def _runs(page: Page) -> bool:
+    if page.method is Method.OCR and (page.confidence or 0.0) < DOUBTFUL:
+        return False
+    return has_running_text(page.text)

@@ -1,7 +1,7 @@
 """The engine: one home, its lock, its workers, its model and its vector store.
 
 Built once by whoever hosts the servers and passed to them. Nothing heavy happens on
-opening: the store is connected and the model loaded at their first use, or by `warm`.
+opening: the store is connected and the model loaded at their first use.
 
 What is acknowledged is on the disk. What a process left unfinished when it died is removed
 before the store is used again (`_recover`), so a document is there whole or not at all.
@@ -10,6 +10,7 @@ before the store is used again (`_recover`), so a document is there whole or not
 import logging
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
+from functools import partial
 from typing import ParamSpec, TypeVar
 
 import anyio
@@ -20,6 +21,7 @@ from quinion.embed.local import LocalEmbedder
 from quinion.embed.port import Embedder, Vectors
 from quinion.errors import QuinionError
 from quinion.model.record import Hit, Record
+from quinion.pipeline.tasks import together
 from quinion.pipeline.workers import Workers
 from quinion.search import semantic
 from quinion.settings import Settings
@@ -68,15 +70,13 @@ class Engine:
                 self._ready = True
         return self._store
 
-    async def warm(self) -> None:
-        """Load the model and connect the store before anybody asks."""
-        await self.store()
-        await in_thread(self.embedder.embed_query, "warm up")
-
     async def search(
         self, collection: str, query: str, limit: int, where: Where | None = None
     ) -> list[Hit]:
         """The chunks nearest in meaning to the query, best first."""
+        if not self._ready:
+            # The first search of a process: connect the store while the model is loaded.
+            await together(self.store, partial(in_thread, self.embedder.load))
         store = await self.store()
         return await in_thread(
             semantic.search, store, self.embedder, collection, query, limit, where

@@ -7,7 +7,6 @@ the outcome is `Engine.writing`, with records that the server's contract shapes.
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import anyio
 import numpy as np
 
 from quinion.embed.port import Vectors
@@ -25,6 +24,7 @@ from quinion.pipeline.engine import Engine, in_thread
 from quinion.pipeline.frames import Frame
 from quinion.pipeline.progress import Progress
 from quinion.pipeline.source import Source, check_unchanged
+from quinion.pipeline.tasks import together
 from quinion.pipeline.workers import Workers
 
 SLICE_PAGES = 8
@@ -118,11 +118,5 @@ async def _read_pages(
                 "read_pages", keep, path=path, first=first, last=last, options=options
             )
 
-    try:
-        async with anyio.create_task_group() as group:
-            for _ in range(workers.size):
-                group.start_soon(read_slices)
-    except BaseExceptionGroup as errors:
-        # The first failure cancelled the other slices: it is the one to tell.
-        raise errors.exceptions[0] from None
+    await together(*[read_slices] * workers.size)
     return [pages[number] for number in sorted(pages)]

@@ -4,6 +4,7 @@ When another process already has the home, messages are passed on to it, unchang
 directions, so that a desktop client and a running `quinion serve` can share one home.
 """
 
+import contextlib
 import logging
 
 import anyio
@@ -12,8 +13,8 @@ from mcp.server.stdio import stdio_server
 from mcp.shared._stream_protocols import ReadStream, WriteStream
 from mcp.shared.message import SessionMessage
 
-from quinion.errors import HomeInUse
-from quinion.pipeline.engine import open_engine
+from quinion.errors import HomeInUse, QuinionError
+from quinion.pipeline.engine import Engine, open_engine
 from quinion.servers.catalog import Entry
 from quinion.servers.holder import SILENCE_S, authorization, find_address
 from quinion.settings import Settings
@@ -28,10 +29,18 @@ async def serve_stdio(settings: Settings, entry: Entry) -> None:
         HomeInUse: another process has the home, and does not run this server over HTTP.
     """
     try:
-        async with open_engine(settings) as engine:
+        async with open_engine(settings) as engine, anyio.create_task_group() as group:
+            group.start_soon(_open_store, engine)
             await entry.build(engine).run_stdio_async()
+            group.cancel_scope.cancel()
     except HomeInUse as error:
         await _relay(find_address(settings, entry.name, error), settings)
+
+
+async def _open_store(engine: Engine) -> None:
+    """Have the store at hand when the client first asks. If it fails, the asking will tell."""
+    with contextlib.suppress(QuinionError):
+        await engine.store()
 
 
 async def _relay(address: str, settings: Settings) -> None:

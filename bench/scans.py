@@ -1,0 +1,188 @@
+"""How well scans are told from pictures, how well they are read, and at what cost.
+
+    python bench/scans.py CORPUS
+
+CORPUS is the folder of documents to measure with. `scan_labels.tsv` says what its pages and
+documents are; a label with a box (in points) stands for that part of a page. Pages are judged
+by their pixels alone, without their text layer, so that a drawing with vectors is measured as
+if it had been scanned; documents are judged as the pipeline does.
+"""
+
+import csv
+import re
+import resource
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import mean, median
+from xml.etree import ElementTree
+
+from quinion.extract import glance
+from quinion.extract.document import Options, inspect, probe, read_pages
+from quinion.extract.image import open_image
+from quinion.extract.pdf import open_pdf
+from quinion.extract.raster import Raster
+from quinion.extract.verdict import PageKind, Verdict, choose_pages_to_probe, decide
+
+LABELS = Path(__file__).with_name("scan_labels.tsv")
+TEXT_PDFS = ("planning/**/*.pdf", "tables/**/*.pdf", "technical/**/*.pdf")
+THRESHOLD = 0.7
+OPTIONS = Options()
+
+
+@dataclass(frozen=True)
+class Label:
+    unit: str
+    kind: PageKind
+    file: str
+    page: int
+    box: tuple[float, ...]
+
+
+def main(corpus: Path) -> None:
+    labels = read_labels()
+    print("| what | right | of | wrong |\n|---|---:|---:|---|")
+    for kind in (PageKind.TEXT, PageKind.PICTURE):
+        judge_pages(corpus, [label for label in labels if label.kind is kind])
+    named = {
+        kind: find_documents(corpus, [label for label in labels if label.kind is kind])
+        for kind in (PageKind.TEXT, PageKind.PICTURE)
+    }
+    others = find_files(corpus, TEXT_PDFS) - named[PageKind.TEXT] - named[PageKind.PICTURE]
+    judge_documents("scanned documents that go on to OCR", corpus, named[PageKind.TEXT], False)
+    judge_documents("drawings, maps, photographs skipped", corpus, named[PageKind.PICTURE], True)
+    judge_documents("PDFs with text not skipped", corpus, others, False)
+    print("\n| pages with known text | word accuracy, mean | median | words found, mean | median |")
+    print("|---|---:|---:|---:|---:|")
+    measure_reading("old books", find_files(corpus, ["scans/oldbooks/*.png"]), read_plain)
+    measure_reading("modern print", find_files(corpus, ["scans/scribe/*.png"]), read_hocr)
+    measure_reading("receipts", find_files(corpus, ["scans/sroie/*.jpg"]), read_receipt)
+    measure_reading("Tesseract's own", find_files(corpus, ["scans/tesseract/*.tif"]), read_plain)
+
+
+def read_labels() -> list[Label]:
+    with LABELS.open(newline="") as file:
+        return [
+            Label(
+                row["unit"],
+                PageKind(row["kind"]),
+                row["file"],
+                int(row["page"] or 1),
+                tuple(float(edge) for edge in row["box"].split(",") if edge),
+            )
+            for row in csv.DictReader(file, delimiter="\t")
+        ]
+
+
+def judge_pages(corpus: Path, labels: Sequence[Label]) -> None:
+    pages = [label for label in labels if label.unit == "page"]
+    wrong = []
+    start = cpu_s()
+    for label in pages:
+        if glance.judge(rasterize(corpus / label.file, label)) is not label.kind:
+            wrong.append(f"{Path(label.file).name} p. {label.page}")
+    kind = pages[0].kind
+    report(f"{kind} pages, by pixels alone ({per_page(start, len(pages))})", len(pages), wrong)
+
+
+def rasterize(path: Path, label: Label) -> Raster:
+    if path.suffix != ".pdf":
+        with open_image(path, OPTIONS.max_pixels) as image:
+            return image.rasterize(label.page - 1, glance.DPI, glance.MAX_PIXELS)
+    with open_pdf(path) as pdf:
+        raster = pdf.rasterize(label.page - 1, glance.DPI, glance.MAX_PIXELS)
+    if not label.box:
+        return raster
+    scale = (raster.dpi or glance.DPI) / 72
+    left, top, right, bottom = (round(edge * scale) for edge in label.box)
+    return Raster(raster.image.crop((left, top, right, bottom)), raster.dpi)
+
+
+def find_documents(corpus: Path, labels: Iterable[Label]) -> set[Path]:
+    return find_files(corpus, [label.file for label in labels if label.unit == "document"])
+
+
+def find_files(corpus: Path, patterns: Iterable[str]) -> set[Path]:
+    return {path for pattern in patterns for path in corpus.glob(pattern)}
+
+
+def judge_documents(title: str, corpus: Path, paths: set[Path], skipped: bool) -> None:
+    wrong = []
+    pages = 0
+    start = cpu_s()
+    for path in sorted(paths):
+        inspection = inspect(path, OPTIONS)
+        kinds = probe(path, choose_pages_to_probe(inspection, THRESHOLD), OPTIONS)
+        pages += inspection.page_count
+        if (decide(inspection, THRESHOLD, kinds) is Verdict.PICTURE) is not skipped:
+            wrong.append(str(path.relative_to(corpus)))
+    report(f"{title} ({per_page(start, pages)})", len(paths), wrong)
+
+
+def measure_reading(title: str, paths: set[Path], truth: Callable[[Path], str]) -> None:
+    accuracies, recalls = [], []
+    start = cpu_s()
+    for path in sorted(paths):
+        (page,) = read_pages(path, 1, 1, OPTIONS)
+        read, true = words(page.text), words(truth(path))
+        if true and true[0].isupper() and all(word == word.upper() for word in true):
+            read = [word.upper() for word in read]  # the receipts' truth has capitals only
+        accuracies.append(1 - edit_distance(read, true) / len(true))
+        recalls.append((Counter(read) & Counter(true)).total() / len(true))
+    print(
+        f"| {title}, {len(paths)} pages ({per_page(start, len(paths))}) "
+        f"| {mean(accuracies):.3f} | {median(accuracies):.3f} "
+        f"| {mean(recalls):.3f} | {median(recalls):.3f} |"
+    )
+
+
+def read_plain(path: Path) -> str:
+    return path.with_suffix(".txt").read_text()
+
+
+def read_hocr(path: Path) -> str:
+    (truth,) = path.parent.glob(f"{path.stem}.*hocr")
+    lines = [node for node in ElementTree.parse(truth).iter() if node.get("class") == "ocr_line"]
+    return "\n".join(" ".join("".join(word.itertext()) for word in line) for line in lines)
+
+
+def read_receipt(path: Path) -> str:
+    rows = path.with_suffix(".csv").read_text().splitlines()
+    return "\n".join(row.split(",", 8)[8] for row in rows if row)
+
+
+def words(text: str) -> list[str]:
+    """Words as printed, but for what differs by edition: line ends and quotation marks."""
+    joined = re.sub(r"(?<=\w)-\s*\n\s*", "", text)
+    return joined.translate(str.maketrans("‘’“”", "''\"\"")).split()
+
+
+def edit_distance(read: Sequence[str], true: Sequence[str]) -> int:
+    row = list(range(len(true) + 1))
+    for count, word in enumerate(read, 1):
+        diagonal, row[0] = row[0], count
+        for place, expected in enumerate(true, 1):
+            step = min(row[place] + 1, row[place - 1] + 1, diagonal + (word != expected))
+            diagonal, row[place] = row[place], step
+    return row[-1]
+
+
+def cpu_s() -> float:
+    used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    return sum(usage.ru_utime + usage.ru_stime for usage in used)
+
+
+def per_page(start_s: float, pages: int) -> str:
+    return f"{(cpu_s() - start_s) / pages:.3f} CPU s a page"
+
+
+def report(title: str, total: int, wrong: Sequence[str]) -> None:
+    print(f"| {title} | {total - len(wrong)} | {total} | {', '.join(wrong)} |", flush=True)
+
+
+if __name__ == "__main__":
+    if len(sys.argv) != 2 or not Path(sys.argv[1]).is_dir():
+        sys.exit("usage: python bench/scans.py CORPUS (the folder with the documents)")
+    main(Path(sys.argv[1]))

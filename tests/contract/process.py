@@ -1,0 +1,167 @@
+"""Server processes as users start them, each with a home of its own."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import httpx2
+from mcp import StdioServerParameters
+from mcp.client.sse import sse_client
+from mcp.client.stdio import stdio_client
+from mcp.client.streamable_http import streamable_http_client
+
+from tests.contract.session import Session, open_session
+
+SCRIPTS = Path(sys.executable).parent
+STOPPING_S = 30.0
+
+Variables = Mapping[str, str | None]
+"""Environment variables; None takes one away that a test server has by default."""
+
+
+@dataclass(frozen=True)
+class Home:
+    """A folder for QUINION_HOME, and a place beside it for a test's files and logs."""
+
+    path: Path
+    files: Path
+
+    @property
+    def chroma(self) -> Path:
+        return self.path / "chroma"
+
+    def environment(self, variables: Variables) -> dict[str, str]:
+        """What a server is started with: nothing from whoever runs the tests but PATH.
+
+        The vector store is named, because a container's /data/chroma would be used otherwise.
+        """
+        given: Variables = {
+            "PATH": os.environ["PATH"],
+            "HOME": str(self.files),
+            "QUINION_HOME": str(self.path),
+            "CHROMA_PERSIST_DIR": str(self.chroma),
+            **variables,
+        }
+        return {name: value for name, value in given.items() if value is not None}
+
+
+@dataclass(frozen=True)
+class HttpServer:
+    """A running HTTP server."""
+
+    process: "subprocess.Popen[str]"
+    address: str
+    home: Home
+    log_path: Path
+    printed: str
+
+    @property
+    def log(self) -> str:
+        """All that it has written to stderr so far."""
+        return self.log_path.read_text()
+
+    def request(
+        self, method: str, path: str, *, headers: Mapping[str, str] | None = None, content: str = ""
+    ) -> httpx2.Response:
+        """One plain HTTP request."""
+        with httpx2.Client(timeout=STOPPING_S) as client:
+            return client.request(
+                method, self.address + path, headers=headers, content=content or None
+            )
+
+    @contextmanager
+    def session(self, transport: str = "http", token: str | None = None) -> Iterator[Session]:
+        """A client's session: over `http`, `http-legacy` (before protocol 2026) or `sse`."""
+        headers = {"Authorization": f"Bearer {token}"} if token else {}
+        if transport == "sse":
+            with open_session(sse_client(f"{self.address}/sse", headers)) as session:
+                yield session
+            return
+        # Our answers may take longer than this library's default of five seconds.
+        http = httpx2.AsyncClient(headers=headers, timeout=httpx2.Timeout(30, read=300))
+        mode = "legacy" if transport == "http-legacy" else "auto"
+        streamable = streamable_http_client(f"{self.address}/mcp", http_client=http)
+        with open_session(streamable, mode) as session:
+            yield session
+
+    def stop(self) -> int:
+        """Ask it to end; its exit status."""
+        self.process.send_signal(signal.SIGTERM)
+        return self.process.wait(STOPPING_S)
+
+
+@contextmanager
+def run_http(
+    home: Home,
+    variables: Variables | None = None,
+    command: Sequence[str] = ("document-store-mcp", "--http", "--port", "0"),
+) -> Iterator[HttpServer]:
+    """Start an HTTP server, and stop it."""
+    log_path = home.files / "server.log"
+    with (
+        log_path.open("a") as log,
+        subprocess.Popen(
+            [str(SCRIPTS / command[0]), *command[1:]],
+            env=home.environment(variables or {}),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=log,
+            text=True,
+        ) as process,
+    ):
+        try:
+            assert process.stdout is not None
+            printed = process.stdout.readline()
+            found = re.search(r"(http://\S+)/mcp", printed)
+            assert found, f"no address in {printed!r}; {log_path.read_text()}"
+            yield HttpServer(process, found[1], home, log_path, printed)
+        finally:
+            process.terminate()
+            try:
+                status = process.wait(STOPPING_S)
+            finally:
+                process.kill()
+        assert status == 0, log_path.read_text()
+
+
+def stdio_parameters(home: Home, variables: Variables | None = None) -> StdioServerParameters:
+    """How a desktop client starts the server."""
+    return StdioServerParameters(
+        command=str(SCRIPTS / "document-store-mcp"), env=home.environment(variables or {})
+    )
+
+
+@contextmanager
+def run_stdio(home: Home, variables: Variables | None = None) -> Iterator[Session]:
+    """Start a server on stdio as a desktop client does, and end it by closing its stdin."""
+    with (home.files / "server.log").open("a") as log:
+        with open_session(stdio_client(stdio_parameters(home, variables), errlog=log)) as session:
+            yield session
+
+
+def run_to_end(
+    home: Home, variables: Variables, *arguments: str, program: str = "document-store-mcp"
+) -> "subprocess.CompletedProcess[str]":
+    """Start a server that is expected to refuse, and wait for its end."""
+    return subprocess.run(
+        [str(SCRIPTS / program), *arguments],
+        env=home.environment(variables),
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=STOPPING_S,
+        check=False,
+    )
+
+
+def read_note(home: Home) -> dict[str, object]:
+    """What the process that has the home says of itself."""
+    note: dict[str, object] = json.loads((home.path / "engine.lock").read_text())
+    return note

@@ -1,0 +1,201 @@
+"""Documents for tests, made on the spot: what is on each page is known to the letter.
+
+A PDF is a list of pages, each of one of the kinds below; `make_pdf` writes them in order.
+Pages are only as large as their content, so that OCR of one takes a fraction of a second.
+"""
+
+import io
+import random
+import struct
+import zlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from PIL import Image, ImageDraw
+
+from quinion.extract.mupdf import pymupdf
+
+FONT_SIZE = 8
+LINE_HEIGHT = 11
+MARGIN = 20
+POINTS_PER_INCH = 72
+
+# PyMuPDF fills its module with these at run time, where the type checker does not see them.
+AES_256 = 5
+READING_ALONE = 1 << 9
+
+PROSE = (
+    "The development provides two hundred covered cycle parking spaces,\n"
+    "close to the main entrance, lit at night and overlooked by offices.\n"
+    "Visitors find ten more stands beside the gate of the northern yard.\n"
+    "Each stand holds two bicycles and is bolted to a concrete footing."
+)
+"""Enough words on lines to be running text; Tesseract reads them without a mistake."""
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """A page with a text layer: exactly these lines."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Scan:
+    """A page that is an image of text, with no text layer but `layer`.
+
+    `cover` is the part of the page that the image covers. Up to the threshold the document is
+    an ordinary one; above it the server has to find out whether it is a scan or a picture.
+    """
+
+    text: str
+    cover: float = 0.5
+    layer: str = ""
+    dpi: int = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Drawing:
+    """A page covered by an image of lines."""
+
+    seed: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Blank:
+    """A page with nothing on it."""
+
+
+AnyPage = Text | Scan | Drawing | Blank
+
+
+def make_pdf(path: Path, pages: Sequence[AnyPage]) -> Path:
+    """Write a PDF of these pages."""
+    with pymupdf.open() as document:
+        for page in pages:
+            _add_page(document, page)
+        document.save(path)
+    return path
+
+
+def text_pdf(path: Path, *pages: str) -> Path:
+    """A PDF with a text layer, from the texts of its pages."""
+    return make_pdf(path, [Text(page) for page in pages])
+
+
+def page_text(text: str) -> str:
+    """What a text page's layer is read as: each of its lines ends in a line break."""
+    return text.rstrip("\n") + "\n"
+
+
+def locked_pdf(path: Path, text: str = PROSE, *, to_open: bool = True) -> Path:
+    """A PDF that needs a password: to be opened at all, or only to be printed or changed."""
+    with pymupdf.open() as document:
+        _add_page(document, Text(text))
+        document.save(
+            path,
+            encryption=AES_256,
+            owner_pw="owner",
+            user_pw="secret" if to_open else "",
+            permissions=READING_ALONE,
+        )
+    return path
+
+
+def truncated_pdf(path: Path) -> Path:
+    """The first bytes of a PDF, as an interrupted download leaves them."""
+    whole = make_pdf(path, [Text(PROSE)] * 3).read_bytes()
+    path.write_bytes(whole[:120])
+    return path
+
+
+def text_image(path: Path, *frames: str) -> Path:
+    """An image file of text, in the format of its extension; several frames in a TIFF."""
+    first, *others = [picture_of(text) for text in frames or (PROSE,)]
+    if others:
+        first.save(path, save_all=True, append_images=others)
+    else:
+        first.save(path)
+    return path
+
+
+def photo(path: Path) -> Path:
+    """An image file with no words: a sky over hills."""
+    image = Image.linear_gradient("L").resize((600, 400)).convert("RGB")
+    draw = ImageDraw.Draw(image)
+    draw.ellipse((60, 40, 140, 120), fill=(250, 220, 120))
+    draw.polygon([(0, 400), (200, 180), (420, 400)], fill=(60, 90, 60))
+    draw.polygon([(250, 400), (460, 140), (600, 400)], fill=(40, 70, 50))
+    image.save(path)
+    return path
+
+
+def huge_png(path: Path, side: int = 60_000) -> Path:
+    """A few hundred bytes that say that they are an image of `side` by `side` pixels."""
+    header = struct.pack(">IIBBBBB", side, side, 8, 0, 0, 0, 0)
+    chunks = ((b"IHDR", header), (b"IDAT", zlib.compress(bytes(side + 1))), (b"IEND", b""))
+    path.write_bytes(b"\x89PNG\r\n\x1a\n" + b"".join(_png_chunk(*chunk) for chunk in chunks))
+    return path
+
+
+def picture_of(text: str, dpi: int = 200) -> Image.Image:
+    """The text as pixels."""
+    with pymupdf.open() as document:
+        pixels = _add_page(document, Text(text)).get_pixmap(dpi=dpi, colorspace=pymupdf.csGRAY)
+        image = Image.frombytes("L", (pixels.width, pixels.height), pixels.samples)
+    image.info["dpi"] = (dpi, dpi)
+    return image
+
+
+def picture_of_lines(seed: int = 1) -> Image.Image:
+    """A drawing: walls, and nothing that could be taken for a word."""
+    image = Image.new("L", (900, 640), "white")
+    draw = ImageDraw.Draw(image)
+    places = random.Random(seed)
+    draw.rectangle((40, 40, 860, 600), outline="black", width=6)
+    for _ in range(5):
+        x = places.randrange(60, 840)
+        draw.line((x, 40, x, places.randrange(200, 600)), fill="black", width=4)
+        y = places.randrange(60, 580)
+        draw.line((40, y, places.randrange(300, 860), y), fill="black", width=4)
+    return image
+
+
+def _add_page(document: pymupdf.Document, page: AnyPage) -> pymupdf.Page:
+    match page:
+        case Text(text):
+            return _add_text(document, text)
+        case Scan(text, cover, layer, dpi):
+            added = _add_image(document, picture_of(text, dpi), dpi, cover)
+            added.insert_text((1, LINE_HEIGHT), layer, fontsize=FONT_SIZE)
+            return added
+        case Drawing(seed):
+            return _add_image(document, picture_of_lines(seed), 150, 1.0)
+        case Blank():
+            return document.new_page(width=200, height=200)
+
+
+def _add_text(document: pymupdf.Document, text: str) -> pymupdf.Page:
+    lines = text.splitlines()
+    width = max(pymupdf.get_text_length(line, fontsize=FONT_SIZE) for line in lines)
+    page = document.new_page(width=width + 2 * MARGIN, height=LINE_HEIGHT * len(lines) + 2 * MARGIN)
+    for number, line in enumerate(lines, 1):
+        page.insert_text((MARGIN, MARGIN + LINE_HEIGHT * number), line, fontsize=FONT_SIZE)
+    return page
+
+
+def _add_image(
+    document: pymupdf.Document, image: Image.Image, dpi: int, cover: float
+) -> pymupdf.Page:
+    width, height = (side * POINTS_PER_INCH / dpi for side in image.size)
+    page_height = height / cover
+    page = document.new_page(width=width, height=page_height)
+    stream = io.BytesIO()
+    image.save(stream, "PNG")
+    page.insert_image((0, page_height - height, width, page_height), stream=stream.getvalue())
+    return page
+
+
+def _png_chunk(kind: bytes, data: bytes) -> bytes:
+    return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))

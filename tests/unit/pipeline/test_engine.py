@@ -1,0 +1,136 @@
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import anyio
+import numpy as np
+import pytest
+
+from quinion.errors import HomeInUse, StoreUnavailable
+from quinion.model.record import Record
+from quinion.pipeline.engine import Engine, open_engine
+from quinion.settings import Settings
+from quinion.store.chroma import VectorStore
+from quinion.store.journal import Journal, Trace
+
+pytestmark = pytest.mark.anyio
+
+TRACES = [Trace("things", "owner", "a")]
+
+
+@pytest.fixture
+def anyio_backend() -> str:
+    return "asyncio"
+
+
+@pytest.fixture
+async def engine(tmp_path: Path) -> AsyncIterator[Engine]:
+    async with open_engine(Settings(home=tmp_path / "home")) as engine:
+        yield engine
+
+
+def records(owner: str, count: int = 3) -> list[Record]:
+    return [Record(f"{owner}{i}", f"text {i} of {owner}", {"owner": owner}) for i in range(count)]
+
+
+def vectors(count: int = 3) -> "np.typing.NDArray[np.float32]":
+    return np.eye(384, dtype=np.float32)[:count]
+
+
+async def write(engine: Engine, owner: str) -> None:
+    async with engine.writing([Trace("things", "owner", owner)]) as writer:
+        await writer.upsert("things", records(owner), vectors())
+
+
+async def test_what_was_written_is_there(engine: Engine) -> None:
+    await write(engine, "a")
+    assert len(await engine.get("things", where={"owner": "a"})) == 3
+
+
+async def test_a_failure_leaves_no_trace_and_nothing_else_changed(engine: Engine) -> None:
+    await write(engine, "b")
+    with pytest.raises(RuntimeError):
+        async with engine.writing(TRACES) as writer:
+            await writer.upsert("things", records("a"), vectors())
+            raise RuntimeError
+    assert {r.metadata["owner"] for r in await engine.get("things")} == {"b"}
+
+
+async def test_cancelling_leaves_no_trace(engine: Engine) -> None:
+    with anyio.move_on_after(0.5):
+        async with engine.writing(TRACES) as writer:
+            await writer.upsert("things", records("a"), vectors())
+            await anyio.sleep(60)
+    assert await engine.get("things") == []
+
+
+async def test_what_is_being_written_is_not_found_before_it_is_whole(engine: Engine) -> None:
+    async with engine.writing(TRACES) as writer:
+        await writer.upsert("things", records("a"), vectors())
+        assert await engine.search("things", "text", 10) == []
+    assert len(await engine.search("things", "text", 10)) == 3
+
+
+async def test_what_a_dead_process_left_is_removed_before_the_store_is_used(
+    tmp_path: Path,
+) -> None:
+    settings = Settings(home=tmp_path / "home")
+    async with open_engine(settings) as engine:
+        await write(engine, "b")
+        store = await engine.store()
+        # A process that dies between its intent and its end leaves exactly this.
+        Journal(settings.home / "journal.db", str(store.place)).begin(TRACES)
+        store.upsert("things", records("a"), vectors())
+    async with open_engine(settings) as engine:
+        assert {r.metadata["owner"] for r in await engine.get("things")} == {"b"}
+        assert Journal(settings.home / "journal.db", str(store.place)).unfinished() == []
+
+
+async def test_recovery_does_not_touch_what_is_being_written_now(
+    engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with engine.writing(TRACES) as writer:
+        await writer.upsert("things", records("a"), vectors())
+        with monkeypatch.context() as patch, pytest.raises(StoreUnavailable):
+            patch.setattr(VectorStore, "delete", _fail)
+            await engine.remove([Trace("things", "owner", "b")])
+        await engine.store()  # recovers, because the removal above is unfinished
+    assert len(await engine.get("things")) == 3
+
+
+def _fail(*_: object) -> None:
+    raise StoreUnavailable("the disk is full")
+
+
+async def test_an_undo_that_fails_is_hidden_and_done_at_the_next_use(
+    engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await write(engine, "b")
+    with monkeypatch.context() as patch, pytest.raises(StoreUnavailable):
+        async with engine.writing(TRACES) as writer:
+            await writer.upsert("things", records("a"), vectors())
+            patch.setattr(VectorStore, "delete", _fail)
+            raise RuntimeError
+    found = await engine.search("things", "text", 10)
+    assert {hit.record.metadata["owner"] for hit in found} == {"b"}
+    assert {r.metadata["owner"] for r in await engine.get("things")} == {"b"}
+
+
+async def test_remove_deletes_what_the_traces_name(engine: Engine) -> None:
+    await write(engine, "a")
+    await write(engine, "b")
+    await engine.remove(TRACES)
+    assert {r.metadata["owner"] for r in await engine.get("things")} == {"b"}
+
+
+async def test_one_home_has_one_engine(engine: Engine) -> None:
+    with pytest.raises(HomeInUse):
+        async with open_engine(engine.settings):
+            pass
+
+
+async def test_two_homes_cannot_share_one_vector_store(tmp_path: Path) -> None:
+    shared = tmp_path / "chroma"
+    async with open_engine(Settings(home=tmp_path / "one", chroma_dir=shared)):
+        with pytest.raises(HomeInUse, match="chroma"):
+            async with open_engine(Settings(home=tmp_path / "two", chroma_dir=shared)):
+                pass

@@ -1,0 +1,115 @@
+import os
+import signal
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import anyio
+import psutil
+import pytest
+
+from quinion.errors import ExtractionFailed, UnsupportedFile
+from quinion.pipeline.workers import Workers
+
+pytestmark = pytest.mark.anyio
+OPTIONS = {"ocr": False}
+
+
+@pytest.fixture
+def anyio_backend() -> str:
+    return "asyncio"
+
+
+@pytest.fixture
+async def workers() -> AsyncIterator[Workers]:
+    pool = Workers(1, silence_s=60)
+    yield pool
+    await pool.close()
+
+
+@pytest.fixture
+def pdf(tmp_path: Path) -> Path:
+    path = tmp_path / "document.pdf"
+    path.write_bytes((Path(__file__).parents[3] / "samples/Transport_Assessment.pdf").read_bytes())
+    return path
+
+
+@pytest.fixture
+def pipe(tmp_path: Path) -> Path:
+    """A file that never says anything to who reads it."""
+    path = tmp_path / "silent.pdf"
+    os.mkfifo(path)
+    return path
+
+
+def worker_pids() -> list[int]:
+    return [
+        child.pid
+        for child in psutil.Process().children(recursive=True)
+        if "quinion.pipeline.worker" in child.cmdline()
+    ]
+
+
+async def read_all(workers: Workers, path: Path) -> list[dict[str, Any]]:
+    pages: list[dict[str, Any]] = []
+
+    async def keep(page: dict[str, Any]) -> None:
+        pages.append(page)
+
+    await workers.run("read_pages", keep, path=str(path), first=1, last=3, options=OPTIONS)
+    return pages
+
+
+async def test_pages_come_one_by_one_in_order(workers: Workers, pdf: Path) -> None:
+    pages = await read_all(workers, pdf)
+    assert [page["number"] for page in pages] == [1, 2, 3]
+    assert "200 covered and secure cycle parking spaces" in pages[1]["text"]
+
+
+async def test_an_error_of_the_job_is_raised_here_and_the_worker_is_kept(
+    workers: Workers, pdf: Path, tmp_path: Path
+) -> None:
+    await workers.first("inspect", path=str(pdf), options=OPTIONS)
+    before = worker_pids()
+    with pytest.raises(UnsupportedFile, match="docx"):
+        await workers.first("inspect", path=str(tmp_path / "a.docx"), options=OPTIONS)
+    assert worker_pids() == before
+
+
+async def test_a_worker_that_stays_silent_is_replaced(pdf: Path, pipe: Path) -> None:
+    workers = Workers(1, silence_s=2)
+    with pytest.raises(ExtractionFailed, match="2 seconds"):
+        await workers.first("inspect", path=str(pipe), options=OPTIONS)
+    assert worker_pids() == []
+    assert len(await read_all(workers, pdf)) == 3
+    await workers.close()
+
+
+async def test_a_worker_that_dies_is_an_error_and_is_replaced(
+    workers: Workers, pdf: Path, pipe: Path
+) -> None:
+    await workers.first("inspect", path=str(pdf), options=OPTIONS)
+
+    async def kill_it() -> None:
+        await anyio.sleep(0.3)
+        os.kill(worker_pids()[0], signal.SIGSEGV)
+
+    async with anyio.create_task_group() as group:
+        group.start_soon(kill_it)
+        with pytest.raises(ExtractionFailed, match="crash"):
+            await workers.first("inspect", path=str(pipe), options=OPTIONS)
+    assert len(await read_all(workers, pdf)) == 3
+
+
+async def test_cancelling_ends_the_worker_at_once(workers: Workers, pdf: Path, pipe: Path) -> None:
+    await workers.first("inspect", path=str(pdf), options=OPTIONS)
+    with anyio.move_on_after(0.3):
+        await workers.first("inspect", path=str(pipe), options=OPTIONS)
+    assert worker_pids() == []
+    assert len(await read_all(workers, pdf)) == 3
+
+
+async def test_closing_leaves_no_process(workers: Workers, pdf: Path) -> None:
+    await workers.first("inspect", path=str(pdf), options=OPTIONS)
+    await workers.close()
+    assert worker_pids() == []

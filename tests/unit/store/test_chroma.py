@@ -1,0 +1,93 @@
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from quinion.errors import BadSetting, StoreUnavailable
+from quinion.model.record import Record
+from quinion.store.chroma import Place, VectorStore, all_of
+from quinion.store.journal import Trace
+
+
+def unit(*numbers: float) -> "np.typing.NDArray[np.float32]":
+    vector = np.array(numbers, np.float32)
+    return vector / np.linalg.norm(vector)
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> VectorStore:
+    store = VectorStore(Place(tmp_path / "chroma"), "model-a")
+    records = [
+        Record(f"{owner}_{place}", f"{owner} {place}", {"owner": owner, "place": place})
+        for owner in ("x", "y")
+        for place in range(2)
+    ]
+    vectors = np.stack([unit(1, 0), unit(1, 1), unit(0, 1), unit(-1, 0)])
+    store.upsert("things", records, vectors)
+    return store
+
+
+def test_hits_are_best_first_with_the_score_of_the_specs(store: VectorStore) -> None:
+    hits = store.query("things", unit(1, 0), 4)
+    assert [hit.record.id for hit in hits] == ["x_0", "x_1", "y_0", "y_1"]
+    # For unit vectors squared distance is 2 - 2 cos, so the score is the cosine, floored at 0.
+    assert [hit.score for hit in hits] == pytest.approx([1, 0.5**0.5, 0, 0], abs=1e-6)
+
+
+def test_a_filter_narrows_what_is_found(store: VectorStore) -> None:
+    hits = store.query("things", unit(1, 0), 4, all_of({"owner": "y"}, {"place": {"$gte": 1}}))
+    assert [hit.record.id for hit in hits] == ["y_1"]
+
+
+def test_what_is_hidden_is_not_found_until_it_is_revealed(store: VectorStore) -> None:
+    trace = Trace("things", "owner", "x")
+    store.hide([trace])
+    assert [hit.record.id for hit in store.query("things", unit(1, 0), 4)] == ["y_0", "y_1"]
+    store.reveal([trace])
+    assert len(store.query("things", unit(1, 0), 4)) == 4
+
+
+def test_a_trace_deletes_what_it_names_and_nothing_else(store: VectorStore) -> None:
+    store.delete(Trace("things", "owner", "x"))
+    store.delete(Trace("things", "", "y_0"))
+    store.delete(Trace("things", "", "was never there"))
+    assert [record.id for record in store.get("things")] == ["y_1"]
+
+
+def test_upserting_an_id_again_replaces_it(store: VectorStore) -> None:
+    store.upsert("things", [Record("x_0", "new", {"owner": "z"})], unit(0, -1)[None])
+    [record] = store.get("things", ids=["x_0"])
+    assert (record.text, record.metadata["owner"]) == ("new", "z")
+    assert store.count("things") == 4
+
+
+def test_another_embedding_model_on_the_same_collection_is_refused(
+    store: VectorStore, tmp_path: Path
+) -> None:
+    other = VectorStore(Place(tmp_path / "chroma"), "model-b")
+    with pytest.raises(BadSetting, match=r"model-a.*model-b"):
+        other.query("things", unit(1, 0), 1)
+
+
+def test_a_server_that_does_not_answer_is_an_error_that_names_it() -> None:
+    store = VectorStore(Place(url="http://127.0.0.1:9"), "model-a")
+    with pytest.raises(StoreUnavailable, match=r"http://127\.0\.0\.1:9"):
+        store.open()
+
+
+def test_memory_keeps_nothing_on_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    store = VectorStore(Place(), "model-a")
+    store.upsert("memory", [Record("a", "a", {"k": 1})], unit(1, 0)[None])
+    assert store.count("memory") == 1
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.fixture(autouse=True)
+def _forget_chroma_clients() -> Iterator[None]:
+    """Chroma shares one engine per folder within a process; tests want a new one each."""
+    yield
+    from chromadb.api.shared_system_client import SharedSystemClient
+
+    SharedSystemClient.clear_system_cache()
