@@ -6,13 +6,14 @@ import re
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 import httpx2
 from mcp import StdioServerParameters
+from mcp.client._transport import TransportStreams
 from mcp.client.sse import sse_client
 from mcp.client.stdio import stdio_client
 from mcp.client.streamable_http import streamable_http_client
@@ -84,17 +85,25 @@ class HttpServer:
             with open_session(sse_client(f"{self.address}/sse", headers)) as session:
                 yield session
             return
-        # Our answers may take longer than this library's default of five seconds.
-        http = httpx2.AsyncClient(headers=headers, timeout=httpx2.Timeout(30, read=300))
         mode = "legacy" if transport == "http-legacy" else "auto"
-        streamable = streamable_http_client(f"{self.address}/mcp", http_client=http)
-        with open_session(streamable, mode) as session:
+        with open_session(_streamable(f"{self.address}/mcp", headers), mode) as session:
             yield session
 
     def stop(self) -> int:
         """Ask it to end; its exit status."""
         self.process.send_signal(signal.SIGTERM)
         return self.process.wait(STOPPING_S)
+
+
+@asynccontextmanager
+async def _streamable(url: str, headers: Mapping[str, str]) -> AsyncIterator[TransportStreams]:
+    # An answer may take longer than the five seconds that this library waits by default.
+    timeout = httpx2.Timeout(STOPPING_S, read=300)
+    async with (
+        httpx2.AsyncClient(headers=headers, timeout=timeout) as http,
+        streamable_http_client(url, http_client=http) as streams,
+    ):
+        yield streams
 
 
 @contextmanager

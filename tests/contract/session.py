@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import anyio
-import jsonschema
+import jsonschema  # type: ignore[import-untyped]
 from anyio.from_thread import BlockingPortal, start_blocking_portal
 from mcp import Client, StdioServerParameters
 from mcp.client import Transport
@@ -60,8 +60,8 @@ class Job:
         with anyio.fail_after(PATIENCE_S):
             return await client.call_tool(name, arguments, progress_callback=self._report)
 
-    async def _report(self, done: float, total: float | None, message: str | None) -> None:
-        self.progress.append((done, total, message))
+    async def _report(self, progress: float, total: float | None, message: str | None) -> None:
+        self.progress.append((progress, total, message))
         self._reported.set()
 
 

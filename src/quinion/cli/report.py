@@ -15,7 +15,7 @@ def configure_logging() -> None:
     logging.basicConfig(
         stream=sys.stderr, level=logging.INFO, format="%(levelname)s %(name)s: %(message)s"
     )
-    for noisy in ("httpx", "chromadb", "mcp", "uvicorn"):
+    for noisy in ("httpx", "httpx2", "chromadb", "mcp", "uvicorn"):
         logging.getLogger(noisy).setLevel(logging.WARNING)
 
 

@@ -29,7 +29,7 @@ class ImageFile:
         self.page_count = getattr(image, "n_frames", 1) if image.format == "TIFF" else 1
 
     def image_ratio(self, index: int) -> float:
-        """The whole page, by definition; refuses a frame over the limit before decoding it."""
+        """The whole page, by definition; a frame over the limit is refused by its header."""
         self._seek(index)
         return 1.0
 
@@ -43,12 +43,12 @@ class ImageFile:
         Only what has more pixels than allowed is scaled down; nothing is ever scaled up.
         """
         self._seek(index)
-        with _damage_reported(self._path):
+        with _decoding(self._path):
             upright = ImageOps.exif_transpose(self._image)
             return Raster(_to_grey(upright), _resolution(self._image)).shrink(max_pixels)
 
     def _seek(self, index: int) -> None:
-        with _damage_reported(self._path):
+        with _decoding(self._path):
             if self._image.format == "TIFF":
                 self._image.seek(index)
         _check_pixels(self._image, self._path, self._max_pixels)
@@ -61,28 +61,22 @@ def open_image(path: Path, max_pixels: int) -> Iterator[ImageFile]:
     Raises:
         ExtractionFailed: damaged, no image at all, or too large.
     """
-    with _damage_reported(path), _our_pixel_limit():
-        image = Image.open(path, formats=FORMATS)
-    with image:
-        _check_pixels(image, path, max_pixels)
-        with _damage_reported(path):
-            file = ImageFile(image, path, max_pixels)
-        yield file
+    # Given a name, Pillow would map an uncompressed TIFF into memory, and scramble it if it
+    # lies on its side (seen in Pillow 13.0).
+    with path.open("rb") as stream:
+        with _decoding(path):
+            image = Image.open(stream, formats=FORMATS)
+        with image:
+            _check_pixels(image, path, max_pixels)
+            with _decoding(path):
+                file = ImageFile(image, path, max_pixels)
+            yield file
 
 
 @contextmanager
-def _our_pixel_limit() -> Iterator[None]:
-    """Let a header pass by Pillow's own limit: ours is checked next, and says what to do."""
-    limit = Image.MAX_IMAGE_PIXELS
-    Image.MAX_IMAGE_PIXELS = None
-    try:
-        yield
-    finally:
-        Image.MAX_IMAGE_PIXELS = limit
-
-
-@contextmanager
-def _damage_reported(path: Path) -> Iterator[None]:
+def _decoding(path: Path) -> Iterator[None]:
+    """Let Pillow work within our limits rather than its own, and say what it stumbled over."""
+    its_limit, Image.MAX_IMAGE_PIXELS = Image.MAX_IMAGE_PIXELS, None
     try:
         yield
     except UnidentifiedImageError as cause:
@@ -94,6 +88,8 @@ def _damage_reported(path: Path) -> Iterator[None]:
         raise ExtractionFailed(
             f"{path.name} is damaged ({cause}). Get a fresh copy, or save it again."
         ) from cause
+    finally:
+        Image.MAX_IMAGE_PIXELS = its_limit
 
 
 def _check_pixels(image: Image.Image, path: Path, max_pixels: int) -> None:

@@ -96,10 +96,9 @@ def _run(raster: Raster, timeout_s: float) -> str:
     except subprocess.TimeoutExpired as cause:
         raise TimeoutError(f"tesseract took more than {timeout_s:.0f} s") from cause
     except subprocess.CalledProcessError as cause:
-        said = cause.stderr.decode(errors="replace").strip().splitlines()
+        said = " ".join(cause.stderr.decode(errors="replace").split())
         raise ExtractionFailed(
-            f"OCR failed: tesseract ended with status {cause.returncode} "
-            f"({said[-1] if said else 'it gave no reason'}). "
+            f"OCR failed: tesseract ended with status {cause.returncode} ({said[:300]}). "
             "Check the installation with: tesseract --list-langs"
         ) from cause
     return done.stdout.decode(errors="replace")

@@ -1,0 +1,175 @@
+"""What a client is told of the server and its tools before it calls any."""
+
+from typing import Any
+
+import jsonschema  # type: ignore[import-untyped]
+import pytest
+
+from tests.contract.document_store.asking import (
+    ALREADY_KEYS,
+    CHUNK_FIELDS,
+    ERROR_KEYS,
+    RESULT_KEYS,
+    SKIPPED_KEYS,
+    SUCCESS_KEYS,
+)
+from tests.contract.session import Session
+
+TOOLS = {
+    "ingest_document",
+    "search_application_docs",
+    "get_document_text",
+    "list_ingested_documents",
+}
+# Tool, parameter, type, whether it is required, default.
+NOTHING = object()
+PARAMETERS: list[tuple[str, str, set[str], bool, object]] = [
+    ("ingest_document", "file_path", {"string"}, True, NOTHING),
+    ("ingest_document", "application_ref", {"string"}, True, NOTHING),
+    ("ingest_document", "document_type", {"string", "null"}, False, None),
+    ("search_application_docs", "query", {"string"}, True, NOTHING),
+    ("search_application_docs", "application_ref", {"string", "null"}, False, None),
+    ("search_application_docs", "document_types", {"array", "null"}, False, None),
+    ("search_application_docs", "max_results", {"integer"}, False, 10),
+    ("get_document_text", "document_id", {"string"}, True, NOTHING),
+    ("list_ingested_documents", "application_ref", {"string"}, True, NOTHING),
+    # Additions, which a client of the contract never sends.
+    ("get_document_text", "without_overlap", {"boolean"}, False, False),
+    ("get_document_text", "from_chunk", {"integer"}, False, 0),
+]
+TYPES = (
+    "transport_assessment design_access_statement site_plan floor_plan elevation "
+    "planning_statement environmental_statement noise_assessment flood_risk_assessment "
+    "ecology_report heritage_statement arboricultural_report other"
+).split()
+
+
+def types_of(schema: dict[str, Any]) -> set[str]:
+    return {option["type"] for option in schema.get("anyOf", [schema])}
+
+
+def shapes_of(schema: dict[str, Any]) -> list[dict[str, Any]]:
+    """The objects that an answer may be."""
+    definitions = schema.get("$defs", {})
+    return [definitions[option["$ref"].rsplit("/", 1)[-1]] for option in schema["oneOf"]]
+
+
+def test_the_tools_are_exactly_the_four_of_the_contract(session: Session) -> None:
+    assert set(session.tools) == TOOLS
+
+
+def test_the_parameters_are_those_of_the_contract_and_two_additions(session: Session) -> None:
+    offered = {
+        (name, parameter)
+        for name, tool in session.tools.items()
+        for parameter in tool.input_schema["properties"]
+    }
+    assert offered == {(tool, parameter) for tool, parameter, *_ in PARAMETERS}
+
+
+@pytest.mark.parametrize(("tool", "parameter", "types", "required", "default"), PARAMETERS)
+def test_a_parameter_has_its_type_and_default(
+    session: Session, tool: str, parameter: str, types: set[str], required: bool, default: object
+) -> None:
+    schema = session.tools[tool].input_schema
+    described = schema["properties"][parameter]
+    assert types_of(described) == types
+    assert (parameter in schema["required"]) is required
+    assert described.get("default", NOTHING) == default
+    assert described["description"]
+
+
+def test_document_types_is_a_list_of_strings(session: Session) -> None:
+    schema = session.tools["search_application_docs"].input_schema
+    [array] = [
+        option
+        for option in schema["properties"]["document_types"]["anyOf"]
+        if option["type"] == "array"
+    ]
+    assert array["items"] == {"type": "string"}
+
+
+@pytest.mark.parametrize(
+    ("tool", "parameter"),
+    [("ingest_document", "document_type"), ("search_application_docs", "document_types")],
+)
+def test_a_model_is_told_all_thirteen_types(session: Session, tool: str, parameter: str) -> None:
+    description = session.tools[tool].input_schema["properties"][parameter]["description"]
+    assert all(kind in description for kind in TYPES)
+
+
+@pytest.mark.parametrize("tool", sorted(TOOLS))
+def test_a_tool_has_a_title_a_description_and_annotations(session: Session, tool: str) -> None:
+    described = session.tools[tool]
+    assert described.title
+    assert described.description
+    hints = described.annotations
+    assert hints is not None
+    assert hints.title == described.title
+    assert hints.read_only_hint is (tool != "ingest_document")
+    assert hints.destructive_hint is False
+    assert hints.idempotent_hint is True
+    assert hints.open_world_hint is False
+
+
+@pytest.mark.parametrize("tool", sorted(TOOLS))
+def test_the_schemas_are_valid_and_closed_to_unknown_parameters(
+    session: Session, tool: str
+) -> None:
+    described = session.tools[tool]
+    assert described.output_schema is not None
+    for schema in (described.input_schema, described.output_schema):
+        jsonschema.Draft202012Validator.check_schema(schema)
+        assert schema["type"] == "object"
+    assert described.input_schema["additionalProperties"] is False
+
+
+@pytest.mark.parametrize(
+    ("tool", "expected"),
+    [
+        ("ingest_document", [SUCCESS_KEYS, ALREADY_KEYS, SKIPPED_KEYS, ERROR_KEYS]),
+        (
+            "search_application_docs",
+            [{"status", "query", "results_count", "results", "truncated"}, ERROR_KEYS],
+        ),
+        (
+            "get_document_text",
+            [
+                {
+                    "status",
+                    "document_id",
+                    "file_path",
+                    "document_type",
+                    "chunk_count",
+                    "text",
+                    "next_chunk",
+                },
+                ERROR_KEYS,
+            ],
+        ),
+        (
+            "list_ingested_documents",
+            [{"status", "application_ref", "document_count", "documents"}, ERROR_KEYS],
+        ),
+    ],
+)
+def test_the_output_schema_names_every_answer_of_the_contract(
+    session: Session, tool: str, expected: list[set[str]]
+) -> None:
+    schema = session.tools[tool].output_schema
+    assert schema is not None
+    assert [set(shape["properties"]) for shape in shapes_of(schema)] == expected
+
+
+def test_the_output_schema_of_a_search_names_every_field_of_a_result(session: Session) -> None:
+    schema = session.tools["search_application_docs"].output_schema
+    assert schema is not None
+    assert set(schema["$defs"]["Result"]["properties"]) == RESULT_KEYS
+    assert set(schema["$defs"]["ChunkMetadata"]["properties"]) == set(CHUNK_FIELDS)
+
+
+def test_the_server_says_who_it_is_and_how_to_use_it(session: Session) -> None:
+    assert session.client.server_info.name == "document-store-mcp"
+    assert session.client.server_info.version
+    instructions = session.client.instructions or ""
+    assert all(tool in instructions for tool in TOOLS)

@@ -1,0 +1,81 @@
+"""What a user can set, call or type is documented, and what the documents name exists."""
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+import typer.main
+
+from quinion.cli.main import app
+from quinion.pipeline.engine import open_engine
+from quinion.servers.catalog import CATALOG
+from quinion.settings import Settings
+
+ROOT = Path(__file__).parents[2]
+DOCS = ROOT / "docs"
+VARIABLES = [field.alias for field in Settings.model_fields.values() if field.alias]
+
+
+@pytest.mark.parametrize("variable", VARIABLES)
+def test_every_variable_has_a_row_in_the_settings(variable: str) -> None:
+    assert f"\n| `{variable}` | " in (DOCS / "settings.md").read_text()
+
+
+def test_the_settings_document_no_variable_that_is_not_there() -> None:
+    rows = re.findall(r"^\| `([A-Z_]+)` \|", (DOCS / "settings.md").read_text(), re.M)
+    assert sorted(rows) == sorted(VARIABLES)
+
+
+def test_no_module_but_settings_reads_a_variable() -> None:
+    readers = [
+        path.relative_to(ROOT).as_posix()
+        for path in (ROOT / "src").rglob("*.py")
+        if re.search(r"\bos\.(getenv|environ(\.|\[))", path.read_text())
+    ]
+    assert readers == []
+
+
+def test_every_command_stands_in_the_readme() -> None:
+    readme = (ROOT / "README.md").read_text()
+    commands = typer.main.get_command(app).commands  # type: ignore[attr-defined]
+    assert commands
+    for name in commands:
+        assert f"`quinion {name}" in readme
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("name", CATALOG)
+async def test_every_tool_and_parameter_stands_on_its_servers_page(
+    name: str, tmp_path: Path
+) -> None:
+    page = (DOCS / f"{name}.md").read_text()
+    async with open_engine(Settings(home=tmp_path)) as engine:
+        tools = await CATALOG[name].build(engine).list_tools()
+    assert tools
+    for tool in tools:
+        assert f"`{tool.name}`" in page
+        for parameter in tool.input_schema["properties"]:
+            assert f"`{parameter}`" in page, f"{tool.name}: {parameter}"
+
+
+@pytest.fixture
+def anyio_backend() -> str:
+    return "asyncio"
+
+
+@pytest.mark.parametrize("page", sorted(DOCS.glob("*.md")), ids=lambda page: page.name)
+def test_every_test_that_a_page_names_exists(page: Path) -> None:
+    for file, test in set(re.findall(r"(tests/[\w/]+\.py)::(\w+)", page.read_text())):
+        names = {
+            node.name
+            for node in ast.walk(ast.parse((ROOT / file).read_text()))
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+        }
+        assert test in names, f"{file}::{test}"
+
+
+@pytest.mark.parametrize("page", [*sorted(DOCS.glob("*.md")), ROOT / "README.md"], ids=str)
+def test_every_link_between_pages_leads_somewhere(page: Path) -> None:
+    for target in re.findall(r"\]\((?!https?:)([^)#]+)", page.read_text()):
+        assert (page.parent / target).exists(), target

@@ -1,0 +1,34 @@
+import io
+
+from PIL import Image
+
+from quinion.extract.raster import MAX_SIDE, Raster, fit_scale
+
+
+def test_a_small_picture_is_not_scaled() -> None:
+    raster = Raster(Image.new("L", (100, 50)), 300)
+    assert raster.shrink(5_000) is raster
+
+
+def test_a_large_picture_shrinks_with_its_resolution() -> None:
+    small = Raster(Image.new("L", (400, 200)), 300).shrink(20_000)
+    assert small.image.size == (200, 100)
+    assert small.dpi == 150
+
+
+def test_a_long_picture_is_shortened_to_what_tesseract_takes() -> None:
+    assert fit_scale(MAX_SIDE * 2, 10, 10**9) == 0.5
+
+
+def test_pgm_holds_the_same_pixels() -> None:
+    image = Image.linear_gradient("L")
+    with Image.open(io.BytesIO(Raster(image).to_pgm())) as copy:
+        assert (copy.mode, copy.size) == ("L", image.size)
+        assert copy.tobytes() == image.tobytes()
+
+
+def test_half_a_turn_twice_is_where_it_began() -> None:
+    raster = Raster(Image.linear_gradient("L"), 200)
+    turned = raster.turn_upside_down()
+    assert turned.image.tobytes() == raster.image.tobytes()[::-1]
+    assert turned.turn_upside_down().image.tobytes() == raster.image.tobytes()

@@ -1,0 +1,96 @@
+"""The same engine on a Chroma server of its own (`CHROMA_URL`), as on a small cluster."""
+
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import anyio
+import pytest
+from mcp import Client
+
+from quinion.errors import StoreUnavailable
+from quinion.pipeline.engine import open_engine
+from quinion.servers import document_store
+from quinion.servers.document_store.records import CHUNKS, REGISTRY
+from quinion.settings import Settings
+
+SAMPLE = Path(__file__).parents[3] / "samples" / "Transport_Assessment.pdf"
+ARGUMENTS = {"file_path": str(SAMPLE), "application_ref": "26/00001/FUL"}
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+@contextmanager
+def chroma_server(folder: Path, port: int) -> Iterator[None]:
+    program = Path(sys.executable).with_name("chroma")
+    server = subprocess.Popen(
+        [program, "run", "--path", folder, "--host", "127.0.0.1", "--port", str(port)],
+        stdout=subprocess.DEVNULL,
+    )
+    try:
+        _wait_for(f"http://127.0.0.1:{port}/api/v2/heartbeat")
+        yield
+    finally:
+        server.kill()
+        server.wait()
+
+
+def _wait_for(url: str) -> None:
+    deadline = time.monotonic() + 30
+    while True:
+        try:
+            urllib.request.urlopen(url, timeout=1).close()
+        except OSError:
+            if time.monotonic() > deadline:
+                raise
+            time.sleep(0.1)
+        else:
+            return
+
+
+async def ingest_and_lose_the_server(home: Path, folder: Path, port: int) -> None:
+    settings = Settings(home=home, chroma_url=f"http://127.0.0.1:{port}")
+    async with open_engine(settings) as engine, Client(document_store.build(engine)) as client:
+        with chroma_server(folder, port):
+            result = await client.call_tool("ingest_document", ARGUMENTS)
+            assert result.structured_content is not None
+            assert result.structured_content["status"] == "success"
+            assert len(await engine.search(CHUNKS, "cycle parking", 3)) == 3
+        with pytest.raises(StoreUnavailable, match=str(port)):
+            await engine.get(REGISTRY)
+        answer = await client.call_tool("search_application_docs", {"query": "cycle parking"})
+        assert answer.structured_content is not None
+        assert answer.structured_content["error_type"] == "store_unavailable"
+        with chroma_server(folder, port):
+            assert len(await engine.get(REGISTRY)) == 1
+            result = await client.call_tool("ingest_document", ARGUMENTS)
+            assert result.structured_content is not None
+            assert result.structured_content["status"] == "already_ingested"
+    assert not (home / "chroma").exists()
+
+
+def test_documents_are_kept_by_the_server_and_its_absence_is_an_error_not_an_empty_result(
+    tmp_path: Path,
+) -> None:
+    anyio.run(ingest_and_lose_the_server, tmp_path / "home", tmp_path / "chroma", free_port())
+
+
+async def open_without_server(home: Path, port: int) -> None:
+    settings = Settings(home=home, chroma_url=f"http://127.0.0.1:{port}")
+    async with open_engine(settings) as engine:
+        with pytest.raises(StoreUnavailable):
+            await engine.get(REGISTRY)
+
+
+def test_a_server_that_is_down_at_the_start_does_not_keep_us_from_starting(tmp_path: Path) -> None:
+    anyio.run(open_without_server, tmp_path, free_port())
