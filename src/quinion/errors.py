@@ -9,6 +9,16 @@
     │   ├── NoContent           no_content             read well, but there is no text in it
     │   └── NoChunks            no_chunks              text, but nothing to index
     ├── DocumentMissing         document_not_found
+    ├── PolicyProblem
+    │   ├── PolicyMissing       policy_not_found       no policy of that source
+    │   ├── PolicyExists        policy_exists          the source is taken
+    │   ├── RevisionMissing     revision_not_found     no such revision of that policy
+    │   ├── RevisionExists      revision_exists        the revision's id is taken
+    │   ├── RevisionOverlap     revision_overlap       two revisions would be in force at once
+    │   ├── SoleRevision        sole_active_revision   the last one in force may not be deleted
+    │   └── SectionMissing      section_not_found
+    ├── InvalidDate             invalid_date           a date that is not YYYY-MM-DD, or not a day
+    ├── RegistryUnavailable     registry_unavailable   the policy registry does not answer
     ├── StoreUnavailable        store_unavailable      the vector store does not answer
     ├── HomeInUse               home_in_use            another process holds the home
     ├── ModelUnavailable        embedding_failed       the embedding model cannot be loaded or run
@@ -60,6 +70,46 @@ class NoChunks(FileProblem):
 
 class DocumentMissing(QuinionError):
     code = "document_not_found"
+
+
+class PolicyProblem(QuinionError):
+    """A policy or revision that is not as the caller thinks."""
+
+
+class PolicyMissing(PolicyProblem):
+    code = "policy_not_found"
+
+
+class PolicyExists(PolicyProblem):
+    code = "policy_exists"
+
+
+class RevisionMissing(PolicyProblem):
+    code = "revision_not_found"
+
+
+class RevisionExists(PolicyProblem):
+    code = "revision_exists"
+
+
+class RevisionOverlap(PolicyProblem):
+    code = "revision_overlap"
+
+
+class SoleRevision(PolicyProblem):
+    code = "sole_active_revision"
+
+
+class SectionMissing(PolicyProblem):
+    code = "section_not_found"
+
+
+class InvalidDate(QuinionError):
+    code = "invalid_date"
+
+
+class RegistryUnavailable(QuinionError):
+    code = "registry_unavailable"
 
 
 class StoreUnavailable(QuinionError):

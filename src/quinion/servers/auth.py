@@ -45,8 +45,9 @@ class BearerAuth:
             await self._app(scope, receive, send)
             return
         client = scope.get("client")
+        # %r: a path may hold line breaks, and must not write lines of its own into the log.
         log.warning(
-            "authentication failed (%s): client %s, %s %s",
+            "authentication failed (%s): client %s, %s %r",
             refusal.value,
             client[0] if client else "unknown",
             scope["method"],

@@ -13,15 +13,18 @@ from dataclasses import dataclass
 
 import anyio
 import uvicorn
-from mcp.server.transport_security import TransportSecuritySettings
+from mcp.server.transport_security import (
+    TransportSecurityMiddleware,
+    TransportSecuritySettings,
+)
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import JSONResponse
 from starlette.routing import Route
-from starlette.types import ASGIApp
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from quinion.errors import BadSetting
-from quinion.servers.auth import BearerAuth, Wording
+from quinion.servers.auth import OPEN_PATHS, BearerAuth, Wording
 from quinion.servers.contract import ContractServer
 from quinion.settings import Settings
 
@@ -72,9 +75,10 @@ def build_app(server: ContractServer, settings: Settings, wording: Wording) -> A
     app = Starlette(
         routes=[Route("/health", _health), *streamable.routes, *sse.routes], lifespan=lifespan
     )
+    guarded = _HostCheck(app, security)
     if settings.api_key is None:
-        return app
-    return BearerAuth(app, settings.api_key.get_secret_value(), wording)
+        return guarded
+    return BearerAuth(guarded, settings.api_key.get_secret_value(), wording)
 
 
 async def _health(_: Request) -> JSONResponse:
@@ -92,6 +96,22 @@ def _security(settings: Settings) -> TransportSecuritySettings:
         allowed_hosts=hosts,
         allowed_origins=[f"{scheme}://{host}" for host in hosts for scheme in ("http", "https")],
     )
+
+
+class _HostCheck:
+    """Refuses foreign names before the SDK does, which logs a traceback for each on `/sse`."""
+
+    def __init__(self, app: ASGIApp, security: TransportSecuritySettings) -> None:
+        self._app = app
+        self._check = TransportSecurityMiddleware(security)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http" and scope["path"] not in OPEN_PATHS:
+            refusal = await self._check.validate_request(Request(scope))
+            if refusal is not None:
+                await refusal(scope, receive, send)
+                return
+        await self._app(scope, receive, send)
 
 
 async def serve(

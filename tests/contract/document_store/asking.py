@@ -7,6 +7,21 @@ from tests.contract.session import Answer, Session
 
 REF = "25/01178/REM"
 
+DOCUMENT_TYPES = [
+    "transport_assessment",
+    "design_access_statement",
+    "site_plan",
+    "floor_plan",
+    "elevation",
+    "planning_statement",
+    "environmental_statement",
+    "noise_assessment",
+    "flood_risk_assessment",
+    "ecology_report",
+    "heritage_statement",
+    "arboricultural_report",
+    "other",
+]
 SUCCESS_KEYS = {
     "status",
     "document_id",

@@ -55,9 +55,7 @@ def test_a_photograph_taken_on_its_side_is_put_upright(tmp_path: Path) -> None:
 def test_a_tiff_on_its_side_is_put_upright_once(tmp_path: Path, compression: str | None) -> None:
     image = Image.new("L", (60, 20), "white")
     image.paste("black", (0, 0, 30, 20))
-    image.save(
-        tmp_path / "a.tif", tiffinfo={ORIENTATION: QUARTER_TURN}, compression=compression
-    )
+    image.save(tmp_path / "a.tif", tiffinfo={ORIENTATION: QUARTER_TURN}, compression=compression)
     upright = rasterize(tmp_path / "a.tif").image
     assert upright.size == (20, 60)
     assert upright.tobytes() == b"\x00" * 600 + b"\xff" * 600
