@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from PIL import Image, ImageDraw
+from PIL import Image, ImageDraw, ImageFilter
 
 from quinion.extract.mupdf import pymupdf
 
@@ -53,6 +53,7 @@ class Scan:
     cover: float = 0.5
     layer: str = ""
     dpi: int = 200
+    blur: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,8 +167,9 @@ def _add_page(document: pymupdf.Document, page: AnyPage) -> pymupdf.Page:
     match page:
         case Text(text):
             return _add_text(document, text)
-        case Scan(text, cover, layer, dpi):
-            added = _add_image(document, picture_of(text, dpi), dpi, cover)
+        case Scan(text, cover, layer, dpi, blur):
+            image = picture_of(text, dpi).filter(ImageFilter.GaussianBlur(blur))
+            added = _add_image(document, image, dpi, cover)
             added.insert_text((1, LINE_HEIGHT), layer, fontsize=FONT_SIZE)
             return added
         case Drawing(seed):

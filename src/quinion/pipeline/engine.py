@@ -4,13 +4,15 @@ Built once by whoever hosts the servers and passed to them. Nothing heavy happen
 opening: the store is connected and the model loaded at their first use.
 
 What is acknowledged is on the disk. What a process left unfinished when it died is removed
-before the store is used again (`_recover`), so a document is there whole or not at all.
+before the store is used again (`_recover`), so a document is there whole or not at all, and
+one that was being replaced is there as it was.
 """
 
 import logging
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial
+from pathlib import Path
 from typing import ParamSpec, TypeVar
 
 import anyio
@@ -21,12 +23,14 @@ from quinion.embed.local import LocalEmbedder
 from quinion.embed.port import Embedder, Vectors
 from quinion.errors import QuinionError
 from quinion.model.record import Hit, Record
+from quinion.pipeline.gate import Gate
 from quinion.pipeline.tasks import together
 from quinion.pipeline.workers import Workers
 from quinion.search import semantic
 from quinion.settings import Settings
+from quinion.store.backup import load, save
 from quinion.store.chroma import Place, VectorStore, Where
-from quinion.store.journal import Journal, Trace
+from quinion.store.journal import Intent, Journal, Trace
 from quinion.store.lock import FolderLock, hold
 
 log = logging.getLogger(__name__)
@@ -56,6 +60,7 @@ class Engine:
         self._live: set[int] = set()
         self._ready = False
         self._opening = anyio.Lock()
+        self._gate = Gate()
 
     async def store(self) -> VectorStore:
         """The vector store, connected and cleared of what a dead process left.
@@ -78,16 +83,18 @@ class Engine:
             # The first search of a process: connect the store while the model is loaded.
             await together(self.store, partial(in_thread, self.embedder.load))
         store = await self.store()
-        return await in_thread(
-            semantic.search, store, self.embedder, collection, query, limit, where
-        )
+        async with self._gate.open():
+            return await in_thread(
+                semantic.search, store, self.embedder, collection, query, limit, where
+            )
 
     async def get(
         self, collection: str, *, ids: Sequence[str] | None = None, where: Where | None = None
     ) -> list[Record]:
         """The records with these ids, or all that match."""
         store = await self.store()
-        return await in_thread(lambda: store.get(collection, ids=ids, where=where))
+        async with self._gate.open():
+            return await in_thread(lambda: store.get(collection, ids=ids, where=where))
 
     @asynccontextmanager
     async def writing(self, traces: Sequence[Trace]) -> AsyncIterator["Writer"]:
@@ -98,52 +105,81 @@ class Engine:
         """
         store = await self.store()
         intent = await self._begin(traces)
+        store.hide(traces)
         try:
             yield Writer(store)
             await in_thread(self._journal.end, intent)
         except BaseException:
             with anyio.CancelScope(shield=True):
-                await self._undo(intent, traces)
+                await self._undo(intent)
             raise
-        self._finish(intent, traces)
+        self._finish(intent)
+
+    async def replace(self, trace: Trace, records: Sequence[Record], vectors: Vectors) -> None:
+        """Put these records in the place of what the trace names.
+
+        Readers see the old ones or the new ones, and so does the next process if this one
+        dies meanwhile. Once begun it is not cancelled: it takes a second.
+        """
+        store = await self.store()
+        with anyio.CancelScope(shield=True):
+            async with self._gate.closed():
+                old, old_vectors = await in_thread(store.get_with_vectors, trace)
+                backup = await in_thread(save, self.settings.home / "replacing", old, old_vectors)
+                intent = await self._begin([trace], backup)
+                stale = {record.id for record in old} - {record.id for record in records}
+                try:
+                    await in_thread(store.upsert, trace.collection, records, vectors)
+                    await in_thread(store.delete_ids, trace.collection, sorted(stale))
+                    await in_thread(self._journal.end, intent)
+                except BaseException:
+                    await self._undo(intent)
+                    raise
+                self._finish(intent)
 
     async def remove(self, traces: Sequence[Trace]) -> None:
         """Delete what the traces name, all of it, even if the process dies half-way."""
-        await self.store()
+        store = await self.store()
         with anyio.CancelScope(shield=True):
-            await self._undo(await self._begin(traces), traces)
+            intent = await self._begin(traces)
+            store.hide(traces)
+            await self._undo(intent)
 
-    async def _begin(self, traces: Sequence[Trace]) -> int:
-        intent = await in_thread(self._journal.begin, traces)
-        self._live.add(intent)
-        self._store.hide(traces)
+    async def _begin(self, traces: Sequence[Trace], backup: Path | None = None) -> Intent:
+        intent = await in_thread(self._journal.begin, traces, backup)
+        self._live.add(intent.id)
         return intent
 
-    async def _undo(self, intent: int, traces: Sequence[Trace]) -> None:
-        """Remove what the traces name. If even that fails it stays hidden, and recorded, and the
-        next use of the store tries again."""
+    async def _undo(self, intent: Intent) -> None:
+        """Make it as it was. If even that fails it stays recorded, and what was hidden stays
+        hidden, and the next use of the store tries again."""
         try:
-            await in_thread(self._purge, intent, traces)
+            await in_thread(self._restore, intent)
         except QuinionError:
-            self._live.discard(intent)
+            self._live.discard(intent.id)
             self._ready = False
             raise
-        self._finish(intent, traces)
+        self._finish(intent)
 
-    def _finish(self, intent: int, traces: Sequence[Trace]) -> None:
-        self._live.discard(intent)
-        self._store.reveal(traces)
+    def _finish(self, intent: Intent) -> None:
+        self._live.discard(intent.id)
+        self._store.reveal(intent.traces)
 
     def _recover(self) -> None:
-        for intent, traces in self._journal.unfinished():
-            if intent not in self._live:
-                log.warning("removing what an interrupted operation left: %s", traces[0].value)
-                self._purge(intent, traces)
-                self._store.reveal(traces)
+        for intent in self._journal.unfinished():
+            if intent.id not in self._live:
+                log.warning(
+                    "undoing what an interrupted operation left: %s", intent.traces[0].value
+                )
+                self._restore(intent)
+                self._store.reveal(intent.traces)
 
-    def _purge(self, intent: int, traces: Sequence[Trace]) -> None:
-        for trace in traces:
+    def _restore(self, intent: Intent) -> None:
+        for trace in intent.traces:
             self._store.delete(trace)
+        if intent.backup:
+            records, vectors = load(intent.backup)
+            self._store.upsert(intent.traces[0].collection, records, vectors)
         self._journal.end(intent)
 
 

@@ -16,12 +16,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
+import numpy as np
+
 from quinion.errors import BadSetting, QuinionError, StoreUnavailable
 from quinion.model.record import Hit, Metadata, Record, Scalar, score_of_distance
 from quinion.store.journal import Trace
 
 if TYPE_CHECKING:
-    import numpy as np
     from chromadb.api import ClientAPI
     from chromadb.api.models.Collection import Collection
     from numpy.typing import NDArray
@@ -99,12 +100,17 @@ class VectorStore:
                 where=dict(where) if where else None,
                 include=["documents", "metadatas"],
             )
-        return [
-            Record(id_, text or "", _plain(metadata))
-            for id_, text, metadata in zip(
-                found["ids"], found["documents"] or (), found["metadatas"] or (), strict=True
+        return _records(found)
+
+    def get_with_vectors(self, trace: Trace) -> "tuple[list[Record], NDArray[np.float32]]":
+        """The records that the trace names, and the vector of each."""
+        target = self._collection(trace.collection)
+        with self._failures():
+            found = target.get(
+                where={trace.field: trace.value}, include=["documents", "metadatas", "embeddings"]
             )
-        ]
+        vectors = found["embeddings"]
+        return _records(found), np.asarray(vectors if vectors is not None else (), np.float32)
 
     def query(
         self,
@@ -144,6 +150,14 @@ class VectorStore:
                 target.delete(where={trace.field: trace.value})
             else:
                 target.delete(ids=[trace.value])
+
+    def delete_ids(self, collection: str, ids: Sequence[str]) -> None:
+        """Remove the records with these ids."""
+        target = self._collection(collection)
+        with self._failures():
+            step = self._open_client().get_max_batch_size()
+            for start in range(0, len(ids), step):
+                target.delete(ids=list(ids[start : start + step]))
 
     def count(self, collection: str) -> int:
         """How many records the collection has."""
@@ -231,6 +245,15 @@ def _connect(place: Place) -> "ClientAPI":
     if place.folder:
         return chromadb.PersistentClient(path=place.folder, settings=settings)
     return chromadb.EphemeralClient(settings=settings)
+
+
+def _records(found: Mapping[str, Any]) -> list[Record]:
+    return [
+        Record(id_, text or "", _plain(metadata))
+        for id_, text, metadata in zip(
+            found["ids"], found["documents"], found["metadatas"], strict=True
+        )
+    ]
 
 
 def _plain(metadata: Mapping[str, Any] | None) -> Metadata:

@@ -3,7 +3,7 @@
 Neither Chroma nor two collections of it can be changed in one transaction. So each
 operation first records here what it would leave behind if it stopped half-way, and strikes
 that out after its last write. What is still recorded when a home is opened belongs to a
-process that died, and is removed.
+process that died, and is removed; where it was replacing something, that is put back.
 
 SQLite with `synchronous=FULL`: an intent is on the disk before the first vector is.
 """
@@ -22,7 +22,8 @@ _SCHEMA = """
 CREATE TABLE IF NOT EXISTS intents (
     id INTEGER PRIMARY KEY,
     store TEXT NOT NULL,
-    traces TEXT NOT NULL
+    traces TEXT NOT NULL,
+    backup TEXT NOT NULL
 )
 """
 
@@ -37,6 +38,15 @@ class Trace:
     collection: str
     field: str
     value: str
+
+
+@dataclass(frozen=True, slots=True)
+class Intent:
+    """What is to be removed if it is found again, and the file of what is to be put back."""
+
+    id: int
+    traces: tuple[Trace, ...]
+    backup: Path | None = None
 
 
 class Journal:
@@ -54,34 +64,44 @@ class Journal:
         except sqlite3.Error as error:
             raise self._failure(error) from error
 
-    def begin(self, traces: Sequence[Trace]) -> int:
+    def begin(self, traces: Sequence[Trace], backup: Path | None = None) -> Intent:
         """Record that these may be half-written from now on."""
         document = json.dumps([[t.collection, t.field, t.value] for t in traces])
+        row = (self._store, document, str(backup) if backup else "")
         with self._lock:
             try:
                 cursor = self._database.execute(
-                    "INSERT INTO intents (store, traces) VALUES (?, ?)", (self._store, document)
+                    "INSERT INTO intents (store, traces, backup) VALUES (?, ?, ?)", row
                 )
             except sqlite3.Error as error:
                 raise self._failure(error) from error
         assert cursor.lastrowid is not None
-        return cursor.lastrowid
+        return Intent(cursor.lastrowid, tuple(traces), backup)
 
-    def end(self, intent: int) -> None:
-        """Strike the intent out: what it names is whole, or gone."""
+    def end(self, intent: Intent) -> None:
+        """Strike the intent out: what it names is whole, or as it was."""
         with self._lock:
             try:
-                self._database.execute("DELETE FROM intents WHERE id = ?", (intent,))
+                self._database.execute("DELETE FROM intents WHERE id = ?", (intent.id,))
             except sqlite3.Error as error:
                 raise self._failure(error) from error
+        if intent.backup:
+            intent.backup.unlink(missing_ok=True)
 
-    def unfinished(self) -> list[tuple[int, list[Trace]]]:
+    def unfinished(self) -> list[Intent]:
         """The intents that were never struck out."""
         with self._lock, closing(self._database.cursor()) as cursor:
             rows = cursor.execute(
-                "SELECT id, traces FROM intents WHERE store = ? ORDER BY id", (self._store,)
+                "SELECT id, traces, backup FROM intents WHERE store = ? ORDER BY id", (self._store,)
             ).fetchall()
-        return [(intent, [Trace(*trace) for trace in json.loads(text)]) for intent, text in rows]
+        return [
+            Intent(
+                id_,
+                tuple(Trace(*trace) for trace in json.loads(traces)),
+                Path(backup) if backup else None,
+            )
+            for id_, traces, backup in rows
+        ]
 
     def close(self) -> None:
         """Let go of the file."""

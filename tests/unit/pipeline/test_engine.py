@@ -1,3 +1,4 @@
+import time
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -120,6 +121,85 @@ async def test_remove_deletes_what_the_traces_name(engine: Engine) -> None:
     await write(engine, "b")
     await engine.remove(TRACES)
     assert {r.metadata["owner"] for r in await engine.get("things")} == {"b"}
+
+
+async def replace_by_new(engine: Engine) -> None:
+    new = [Record("a0", "new", {"owner": "a"}), Record("a9", "new", {"owner": "a"})]
+    await engine.replace(TRACES[0], new, vectors(2))
+
+
+async def texts(engine: Engine) -> dict[str, str]:
+    return {record.id: record.text for record in await engine.get("things")}
+
+
+async def test_a_replacement_takes_the_place_of_what_was_there(engine: Engine) -> None:
+    await write(engine, "a")
+    await replace_by_new(engine)
+    assert await texts(engine) == {"a0": "new", "a9": "new"}
+    assert list((engine.settings.home / "replacing").iterdir()) == []
+
+
+async def test_a_replacement_that_fails_leaves_what_was_there(
+    engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await write(engine, "a")
+    before = await texts(engine)
+    with monkeypatch.context() as patch, pytest.raises(StoreUnavailable):
+        patch.setattr(VectorStore, "delete_ids", _fail)
+        await replace_by_new(engine)
+    assert await texts(engine) == before
+    hits = await engine.search("things", "text", 10)
+    assert len(hits) == 3
+
+
+async def test_a_replacement_of_a_dead_process_is_undone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings = Settings(home=tmp_path / "home")
+    async with open_engine(settings) as engine:
+        await write(engine, "a")
+        before = await texts(engine)
+        with monkeypatch.context() as patch, pytest.raises(SystemExit):
+            # Dying leaves everything as it is: neither the rest of the work nor an undo is done.
+            patch.setattr(VectorStore, "delete_ids", _die)
+            patch.setattr(Engine, "_undo", _die_again)
+            await replace_by_new(engine)
+    async with open_engine(settings) as engine:
+        assert await texts(engine) == before
+
+
+def _die(*_: object) -> None:
+    raise SystemExit
+
+
+async def _die_again(*_: object) -> None:
+    raise SystemExit
+
+
+async def test_readers_wait_for_a_replacement(
+    engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await write(engine, "a")
+    seen: list[set[str]] = []
+    slow_upsert = VectorStore.upsert
+
+    def upsert(*args: object) -> None:
+        slow_upsert(*args)  # type: ignore[arg-type]
+        time.sleep(0.3)
+
+    async def look(*, task_status: anyio.abc.TaskStatus[None]) -> None:
+        for _ in range(30):
+            seen.append(set((await texts(engine)).values()))
+            task_status.started()
+            await anyio.sleep(0.02)
+
+    async with anyio.create_task_group() as group:
+        await group.start(look)
+        monkeypatch.setattr(VectorStore, "upsert", upsert)
+        await replace_by_new(engine)
+    old = {f"text {i} of a" for i in range(3)}
+    assert old in seen
+    assert all(texts in (old, {"new"}) for texts in seen)
 
 
 async def test_one_home_has_one_engine(engine: Engine) -> None:

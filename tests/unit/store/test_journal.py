@@ -16,7 +16,19 @@ def test_an_intent_that_was_begun_and_not_ended_is_found_by_the_next_process(
     open_intent = first.begin(TRACES)
     first.end(ended)
     first.close()
-    assert Journal(tmp_path / "journal.db", "store").unfinished() == [(open_intent, TRACES)]
+    assert open_intent.traces == tuple(TRACES)
+    assert Journal(tmp_path / "journal.db", "store").unfinished() == [open_intent]
+
+
+def test_a_backup_is_remembered_with_its_intent_and_goes_with_it(tmp_path: Path) -> None:
+    backup = tmp_path / "backup.npz"
+    backup.write_bytes(b"old")
+    journal = Journal(tmp_path / "journal.db", "store")
+    journal.begin(TRACES, backup)
+    [intent] = journal.unfinished()
+    assert intent.backup == backup
+    journal.end(intent)
+    assert not backup.exists()
 
 
 def test_intents_of_another_store_are_left_alone(tmp_path: Path) -> None:
