@@ -44,22 +44,22 @@ class Settings(BaseModel):
 
     home: Folder = Field(
         default_factory=lambda: platformdirs.user_data_path("quinion", appauthor=False),
-        alias="QUINION_HOME",
+        validation_alias="QUINION_HOME",
         description="Folder that holds everything that is kept.",
     )
     model_dir: Folder | None = Field(
         default=None,
-        alias="QUINION_MODEL_DIR",
+        validation_alias="QUINION_MODEL_DIR",
         description="Folder with the weights of all-MiniLM-L6-v2. Unset: the installed package.",
     )
     read_roots: Annotated[tuple[Path, ...], BeforeValidator(_split_paths)] = Field(
         default=(),
-        alias="QUINION_READ_ROOTS",
+        validation_alias="QUINION_READ_ROOTS",
         description="Folders that tools may read from, separated like PATH. Unset: any.",
     )
     allowed_hosts: Annotated[tuple[str, ...], BeforeValidator(_split_commas)] = Field(
         default=(),
-        alias="QUINION_ALLOWED_HOSTS",
+        validation_alias="QUINION_ALLOWED_HOSTS",
         description=(
             "Names, separated by commas, that clients may call this machine by, besides "
             "localhost and its host name. `*` accepts any name."
@@ -69,12 +69,12 @@ class Settings(BaseModel):
         default_factory=lambda: os.cpu_count() or 1,
         ge=1,
         le=256,
-        alias="QUINION_WORKERS",
+        validation_alias="QUINION_WORKERS",
         description="Processes that read documents. Default: one for each core.",
     )
     chroma_dir: Folder | None = Field(
         default=None,
-        alias="CHROMA_PERSIST_DIR",
+        validation_alias="CHROMA_PERSIST_DIR",
         description=(
             "Folder of the vector store. Unset: `/data/chroma` where that exists and is writable "
             "(as in a container), else inside the home. Set to empty: in memory, nothing is kept."
@@ -84,31 +84,31 @@ class Settings(BaseModel):
     chroma_url: str | None = Field(
         default=None,
         pattern=r"^https?://",
-        alias="CHROMA_URL",
+        validation_alias="CHROMA_URL",
         description="Address of a Chroma server to use instead of the embedded store.",
     )
     api_key: SecretStr | None = Field(
         default=None,
-        alias="MCP_API_KEY",
+        validation_alias="MCP_API_KEY",
         description="Bearer token that HTTP clients must send. Unset or empty: no authentication.",
     )
     enable_ocr: bool = Field(
         default=True,
-        alias="ENABLE_OCR",
+        validation_alias="ENABLE_OCR",
         description="Read pages without a text layer with Tesseract.",
     )
     image_ratio_threshold: float = Field(
         default=0.7,
         ge=0.0,
         le=1.0,
-        alias="IMAGE_RATIO_THRESHOLD",
+        validation_alias="IMAGE_RATIO_THRESHOLD",
         description="Average image-to-page-area ratio above which a document may be a picture.",
     )
     document_store_port: int = Field(
         default=3002,
         ge=0,
         le=65535,
-        alias="DOCUMENT_STORE_PORT",
+        validation_alias="DOCUMENT_STORE_PORT",
         description="Port of the Document Store.",
     )
 
@@ -120,9 +120,9 @@ class Settings(BaseModel):
             BadSetting: a variable has a value that cannot be used; the message names it.
         """
         values: dict[str, Any] = {
-            alias: environment[alias]
-            for field in cls.model_fields.values()
-            if (alias := field.alias) and environment.get(alias)
+            variable: environment[variable]
+            for variable in cls.variables()
+            if environment.get(variable)
         }
         values["chroma_in_memory"] = environment.get("CHROMA_PERSIST_DIR") == ""
         try:
@@ -132,6 +132,12 @@ class Settings(BaseModel):
             raise BadSetting(
                 f"{problems}. Correct or unset the variable and start again."
             ) from error
+
+    @classmethod
+    def variables(cls) -> list[str]:
+        """The names of all variables that are read."""
+        aliases = (field.validation_alias for field in cls.model_fields.values())
+        return [alias for alias in aliases if isinstance(alias, str)]
 
     @property
     def chroma_folder(self) -> Path | None:

@@ -62,5 +62,5 @@ if __name__ == "__main__":
     countdown.around(Journal, "begin")
     countdown.around(Journal, "end")
     countdown.around(Collection, "upsert")
-    ChromaClient.get_max_batch_size = lambda _: CHUNKS_AT_ONCE  # type: ignore[method-assign]
+    setattr(ChromaClient, "get_max_batch_size", lambda _: CHUNKS_AT_ONCE)  # noqa: B010
     anyio.run(ingest, home, file)

@@ -14,7 +14,7 @@ from quinion.settings import Settings
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
-VARIABLES = [field.alias for field in Settings.model_fields.values() if field.alias]
+VARIABLES = Settings.variables()
 
 
 @pytest.mark.parametrize("variable", VARIABLES)

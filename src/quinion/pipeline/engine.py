@@ -29,7 +29,8 @@ from quinion.pipeline.workers import Workers
 from quinion.search import semantic
 from quinion.settings import Settings
 from quinion.store.backup import load, save
-from quinion.store.chroma import Place, VectorStore, Where
+from quinion.store.chroma import Place, VectorStore
+from quinion.store.filters import Where
 from quinion.store.journal import Intent, Journal, Trace
 from quinion.store.lock import FolderLock, hold
 

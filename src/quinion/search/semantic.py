@@ -3,7 +3,8 @@
 from quinion.embed.port import Embedder
 from quinion.errors import InvalidInput
 from quinion.model.record import Hit
-from quinion.store.chroma import VectorStore, Where
+from quinion.store.chroma import VectorStore
+from quinion.store.filters import Where
 
 
 def search(

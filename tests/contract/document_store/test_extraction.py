@@ -186,7 +186,7 @@ def test_a_page_that_ocr_doubts_is_logged_as_a_warning(
     session: Session, server: HttpServer, files: Path
 ) -> None:
     before = len(server.log)
-    file = make_pdf(files / "Faded letter.pdf", [Scan(PROSE, blur=2.2)])
+    file = make_pdf(files / "Faded letter.pdf", [Scan(PROSE, blur=2.5)])
     assert ingest_well(session, file, "DOUBT")["extraction_method"] == "ocr"
     [line] = [line for line in server.log[before:].splitlines() if "confidence" in line]
     assert line.startswith("WARNING ")

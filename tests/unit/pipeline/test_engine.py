@@ -188,9 +188,10 @@ async def test_readers_wait_for_a_replacement(
         time.sleep(0.3)
 
     async def look(*, task_status: anyio.abc.TaskStatus[None]) -> None:
+        seen.append(set((await texts(engine)).values()))
+        task_status.started()
         for _ in range(30):
             seen.append(set((await texts(engine)).values()))
-            task_status.started()
             await anyio.sleep(0.02)
 
     async with anyio.create_task_group() as group:

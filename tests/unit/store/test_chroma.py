@@ -6,7 +6,8 @@ import pytest
 
 from quinion.errors import BadSetting, StoreUnavailable
 from quinion.model.record import Record
-from quinion.store.chroma import Place, VectorStore, all_of
+from quinion.store.chroma import Place, VectorStore
+from quinion.store.filters import all_of
 from quinion.store.journal import Trace
 
 

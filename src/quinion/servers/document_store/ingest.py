@@ -34,7 +34,7 @@ from quinion.servers.document_store.records import (
     registry_record,
     traces_of,
 )
-from quinion.store.chroma import all_of
+from quinion.store.filters import all_of
 
 EXTENSIONS = frozenset({".pdf", ".png", ".jpg", ".jpeg", ".tiff", ".tif", ".bmp"})
 

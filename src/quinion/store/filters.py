@@ -1,0 +1,53 @@
+"""Chroma's filter language, understood on our side.
+
+With it, records that a query has brought along can be filtered without asking again. The
+meaning is Chroma's own: a test compares the two on random filters.
+"""
+
+import operator
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from quinion.model.record import Metadata
+
+Where = Mapping[str, Any]
+
+_COMPARE: dict[str, Callable[[Any, Any], bool]] = {
+    "$eq": operator.eq,
+    "$gt": operator.gt,
+    "$gte": operator.ge,
+    "$lt": operator.lt,
+    "$lte": operator.le,
+    "$in": lambda value, choices: value in choices,
+}
+_NEGATIONS = {"$ne": "$eq", "$nin": "$in"}
+
+
+def all_of(*conditions: Where | None) -> Where | None:
+    """One filter that holds where each of the conditions does; None where there is none."""
+    given = [condition for condition in conditions if condition]
+    if len(given) > 1:
+        return {"$and": given}
+    return given[0] if given else None
+
+
+def matches(metadata: Metadata, where: Where) -> bool:
+    """Whether a record with this metadata passes the filter."""
+    return all(_holds(metadata, key, condition) for key, condition in where.items())
+
+
+def _holds(metadata: Metadata, key: str, condition: Any) -> bool:
+    if key == "$and":
+        return all(matches(metadata, part) for part in condition)
+    if key == "$or":
+        return any(matches(metadata, part) for part in condition)
+    if not isinstance(condition, Mapping):
+        condition = {"$eq": condition}
+    return all(_compare(metadata, key, name, value) for name, value in condition.items())
+
+
+def _compare(metadata: Metadata, key: str, name: str, value: Any) -> bool:
+    if name in _NEGATIONS:
+        # What lacks the key is not equal to anything.
+        return not _compare(metadata, key, _NEGATIONS[name], value)
+    return key in metadata and _COMPARE[name](metadata[key], value)

@@ -1,0 +1,91 @@
+"""A Chroma folder as any other program sees it: read and written with Chroma itself.
+
+In a process of its own, because one process at a time may have a folder open, and Chroma
+keeps what it has opened until its process ends.
+"""
+
+import json
+import subprocess
+import sys
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+CHUNKS = "application_docs"
+REGISTRY = "document_registry"
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A record of a collection."""
+
+    id: str
+    text: str
+    metadata: dict[str, Any]
+    vector: list[float] = field(repr=False)
+
+
+def read(folder: Path) -> dict[str, list[Entry]]:
+    """Everything in the folder, by collection. Nobody else may have it open."""
+    found = json.loads(_run("read", folder, ""))
+    return {name: [Entry(**entry) for entry in entries] for name, entries in found.items()}
+
+
+def write(folder: Path, collection: str, entries: Sequence[Entry]) -> None:
+    """Add entries to a collection, making both where they are not there."""
+    _run("write", folder, json.dumps([collection, [asdict(entry) for entry in entries]]))
+
+
+def delete_chunks(folder: Path, document_id: str) -> None:
+    """Remove the chunks of a document, and leave it in the registry."""
+    _run("delete", folder, document_id)
+
+
+def _run(action: str, folder: Path, given: str) -> str:
+    done = subprocess.run(
+        [sys.executable, __file__, action, str(folder)],
+        input=given,
+        stdout=subprocess.PIPE,
+        text=True,
+        check=True,
+    )
+    return done.stdout
+
+
+def _main(action: str, folder: str) -> None:
+    import chromadb
+    from chromadb.config import Settings
+
+    client = chromadb.PersistentClient(folder, Settings(anonymized_telemetry=False))
+    if action == "read":
+        print(json.dumps({c.name: _entries_of(c) for c in client.list_collections()}))
+    elif action == "write":
+        name, entries = json.load(sys.stdin)
+        client.get_or_create_collection(name, embedding_function=None).upsert(
+            ids=[entry["id"] for entry in entries],
+            documents=[entry["text"] for entry in entries],
+            metadatas=[entry["metadata"] for entry in entries],
+            embeddings=[entry["vector"] for entry in entries],
+        )
+    elif action == "delete":
+        chunks = client.get_collection(CHUNKS, embedding_function=None)
+        chunks.delete(where={"document_id": sys.stdin.read()})
+
+
+def _entries_of(collection: Any) -> list[dict[str, Any]]:
+    found = collection.get(include=["documents", "metadatas", "embeddings"])
+    return [
+        {"id": id_, "text": text, "metadata": metadata, "vector": [float(x) for x in vector]}
+        for id_, text, metadata, vector in zip(
+            found["ids"],
+            found["documents"],
+            found["metadatas"],
+            found["embeddings"],
+            strict=True,
+        )
+    ]
+
+
+if __name__ == "__main__":
+    _main(*sys.argv[1:])
