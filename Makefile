@@ -7,8 +7,9 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/pip --disable-pip-version-check --quiet
 SETUP := $(VENV)/.setup
 DEV := $(VENV)/.dev
+PLAIN := .bench/venv/.made
 
-.PHONY: run test test-all check bench setup dev tesseract requirements clean
+.PHONY: run test test-all check bench bench-corpus setup dev tesseract requirements clean
 
 run: setup ## set up, start everything, load samples into an empty home
 	$(BIN)/quinion serve --samples samples
@@ -25,8 +26,19 @@ check: dev ## lint, types, import direction
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-bench: dev ## measure against the plain stack; CORPUS names the folder of documents
-	$(BIN)/python -m bench.ingest --corpus "$(CORPUS)"
+bench: bench-corpus dev $(PLAIN) ## measure against the plain stack; CORPUS names the folder of documents
+	$(BIN)/python -m bench.ingest --corpus "$(CORPUS)" $(OPTIONS)
+
+bench-corpus:
+	@test -d "$(CORPUS)" || { echo "Name the folder of documents to measure with: make bench CORPUS=../shared/corpus"; exit 2; }
+
+# PyTorch by itself: its build without a GPU has a version and hashes of its own, and which one is
+# to be had depends on where packages come from. The file has all else, so nothing is resolved.
+$(PLAIN): requirements/bench.txt
+	$(PYTHON) -m venv .bench/venv
+	.bench/venv/bin/pip --disable-pip-version-check --quiet install torch==2.13.0
+	.bench/venv/bin/pip --disable-pip-version-check --quiet install --require-hashes --no-deps -r requirements/bench.txt
+	touch $@
 
 setup: $(SETUP) tesseract
 dev: $(DEV) tesseract

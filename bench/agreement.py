@@ -8,10 +8,9 @@ own so that the measuring one stays small.
 
 import json
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
 
 import chromadb
 import numpy as np
@@ -22,6 +21,8 @@ from numpy.typing import NDArray
 Vector = NDArray[np.float32]
 Key = tuple[str, int]
 """A file and the place of a chunk in it."""
+Chunks = dict[Key, tuple[str, Vector]]
+Metadata = Mapping[str, object]
 
 
 @dataclass(frozen=True)
@@ -31,16 +32,21 @@ class Agreement:
     same_texts: int
     cosine_min: float
     cosine_mean: float
-    """Of the vectors of the same texts."""
+    difference_max: float
+    """These three of the vectors of the same texts."""
 
 
-def compare(ours: Mapping[Key, tuple[str, Vector]], plain: Mapping[Key, tuple[str, Vector]]) -> Agreement:
+def compare(ours: Chunks, plain: Chunks) -> Agreement:
     """Put the chunks of both side by side."""
     both = ours.keys() & plain.keys()
-    same = [key for key in both if ours[key][0] == plain[key][0]]
-    cosines = [cosine(ours[key][1], plain[key][1]) for key in same] or [0.0]
+    same = [(ours[key][1], plain[key][1]) for key in sorted(both) if ours[key][0] == plain[key][0]]
+    cosines = [cosine(one, other) for one, other in same]
     return Agreement(
-        max(len(ours), len(plain)), len(same), min(cosines), float(np.mean(cosines))
+        chunks=max(len(ours), len(plain)),
+        same_texts=len(same),
+        cosine_min=min(cosines, default=0.0),
+        cosine_mean=float(np.mean(cosines)) if cosines else 0.0,
+        difference_max=max((float(np.abs(a - b).max()) for a, b in same), default=1.0),
     )
 
 
@@ -49,17 +55,17 @@ def cosine(one: Vector, other: Vector) -> float:
     return float(one @ other / (np.linalg.norm(one) * np.linalg.norm(other)))
 
 
-def read_ours(folder: Path) -> dict[Key, tuple[str, Vector]]:
+def read_ours(folder: Path) -> Chunks:
     client = connect(folder)
     registry = client.get_collection("document_registry").get(include=["metadatas"])
     paths = {
         id_: str(metadata["file_path"])
         for id_, metadata in zip(registry["ids"], registry["metadatas"] or (), strict=True)
     }
-    return read_chunks(client, lambda metadata: paths[metadata["document_id"]])
+    return read_chunks(client, lambda metadata: paths[str(metadata["document_id"])])
 
 
-def read_plain(folder: Path) -> dict[Key, tuple[str, Vector]]:
+def read_plain(folder: Path) -> Chunks:
     return read_chunks(connect(folder), lambda metadata: str(metadata["file_path"]))
 
 
@@ -67,7 +73,7 @@ def connect(folder: Path) -> ClientAPI:
     return chromadb.PersistentClient(path=folder, settings=Settings(anonymized_telemetry=False))
 
 
-def read_chunks(client: ClientAPI, file_of: Any) -> dict[Key, tuple[str, Vector]]:
+def read_chunks(client: ClientAPI, file_of: Callable[[Metadata], str]) -> Chunks:
     stored = client.get_collection("application_docs").get(
         include=["documents", "metadatas", "embeddings"]
     )

@@ -5,9 +5,12 @@ once, divided among them. RSS would count it once for each. Processor time inclu
 that have ended. Linux only.
 """
 
+import os
+import resource
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from threading import Event, Thread
+from time import perf_counter
 
 import psutil  # type: ignore[import-untyped,unused-ignore]
 
@@ -67,3 +70,29 @@ def watch_memory(pid: int) -> Iterator[Peak]:
 def newest_child() -> int:
     """The child of this process that was started last."""
     return int(max(psutil.Process().children(), key=lambda child: child.create_time()).pid)
+
+
+class Neighbours:
+    """How much of the machine others took while we measured, which slows what is measured."""
+
+    def __init__(self) -> None:
+        self._began = perf_counter()
+        self._busy_s = _busy_s() - _own_s()
+
+    def share(self) -> float:
+        """The part of all cores' time since the beginning, 0 to 1.
+
+        To be called when all processes that were measured have ended.
+        """
+        available_s = (perf_counter() - self._began) * (os.cpu_count() or 1)
+        return max(0.0, _busy_s() - _own_s() - self._busy_s) / available_s
+
+
+def _busy_s() -> float:
+    times = psutil.cpu_times()
+    return float(times.user + times.nice + times.system + times.irq + times.softirq + times.steal)
+
+
+def _own_s() -> float:
+    usages = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    return sum(usage.ru_utime + usage.ru_stime for usage in usages)

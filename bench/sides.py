@@ -113,10 +113,14 @@ async def run_plain(python: Path, store: Path, log: Path) -> AsyncIterator[Sessi
             try:
                 versions = await read_line(answers)
             except anyio.IncompleteRead:
-                raise SystemExit(f"The plain stack does not start:\n{log.read_text()}") from None
+                raise SystemExit(explain_failure(log)) from None
             yield PlainSession(process.pid, versions, process, answers)
             await process.stdin.aclose()
             await process.wait()
+
+
+def explain_failure(log: Path) -> str:
+    return f"The plain stack does not start: run `make bench`, which sets it up.\n{log.read_text()}"
 
 
 def find_our_chroma(store: Path) -> Path:

@@ -3,7 +3,8 @@
     python -m bench.survey FOLDER
 
 The plain stack has no OCR, so a document with a page that would need it is left out on both
-sides, and so is one that our server would skip as a drawing. Prints JSON; it is a process of
+sides, and so is one that images cover (a drawing, a map, a scan), which our
+server looks at more closely. Prints JSON; it is a process of
 its own so that the measuring one stays small.
 """
 
@@ -39,8 +40,10 @@ def look_at(file: Path) -> Document:
     except ExtractionFailed as error:
         return Document(str(file), 0, str(error))
     if inspection.image_ratio > Settings().image_ratio_threshold:
-        return Document(str(file), inspection.page_count, "a drawing or a map")
-    return Document(str(file), inspection.page_count, f"{bare} without text" if bare else "")
+        return Document(str(file), inspection.page_count, "because images cover them")
+    return Document(
+        str(file), inspection.page_count, "because of pages without text" if bare else ""
+    )
 
 
 if __name__ == "__main__":

@@ -112,6 +112,20 @@ class Settings(BaseModel):
         description="Port of the Document Store.",
     )
 
+    policy_kb_port: int = Field(
+        default=3003,
+        ge=0,
+        le=65535,
+        validation_alias="POLICY_KB_PORT",
+        description="Port of the Policy KB.",
+    )
+    redis_url: str | None = Field(
+        default=None,
+        pattern=r"^(rediss?|unix)://",
+        validation_alias="REDIS_URL",
+        description="Redis that holds the policy registry. Unset: SQLite inside the home.",
+    )
+
     @classmethod
     def from_environment(cls, environment: Mapping[str, str] = os.environ) -> Self:
         """Read the variables.

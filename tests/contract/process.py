@@ -137,7 +137,10 @@ def run_http(
                 status = process.wait(STOPPING_S)
             finally:
                 process.kill()
-        assert status == 0, log_path.read_text()
+    written = log_path.read_text()
+    assert status == 0, written
+    # Whatever the tests did to it, nothing was unexpected.
+    assert "Traceback" not in written, written
 
 
 def stdio_parameters(home: Home, variables: Variables | None = None) -> StdioServerParameters:
@@ -153,6 +156,8 @@ def run_stdio(home: Home, variables: Variables | None = None) -> Iterator[Sessio
     with (home.files / "server.log").open("a") as log:
         with open_session(stdio_client(stdio_parameters(home, variables), errlog=log)) as session:
             yield session
+    written = (home.files / "server.log").read_text()
+    assert "Traceback" not in written, written
 
 
 def run_to_end(

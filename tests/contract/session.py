@@ -48,6 +48,14 @@ class Job:
         assert not self._future.done(), "the call ended before it could be cancelled"
         self._future.cancel()
 
+    def cancel_if_running(self) -> None:
+        """Cancel, unless the answer has come in the meantime."""
+        self._future.cancel()
+
+    def forget(self) -> None:
+        """Let the call end as it may, because its connection or its server is about to."""
+        self._future.add_done_callback(lambda future: future.cancelled() or future.exception())
+
     @property
     def is_running(self) -> bool:
         return not self._future.done()

@@ -15,6 +15,11 @@ def document_store() -> None:
     _run("document-store")
 
 
+def policy_kb() -> None:
+    """`policy-kb-mcp`."""
+    _run("policy-kb")
+
+
 def _run(name: str) -> None:
     parser = argparse.ArgumentParser(
         prog=f"{name}-mcp", description=f"The {name} MCP server, on stdio unless --http is given."

@@ -6,6 +6,10 @@ from itertools import pairwise
 Box = tuple[float, float, float, float]
 """x0, y0, x1, y1 with x0 <= x1 and y0 <= y1."""
 
+# The sweep below takes a second for so many; a page that is pieced together from more is
+# taken to be covered wherever they reach.
+MAX_BOXES = 2_000
+
 
 def clip(boxes: Iterable[Box], frame: Box) -> list[Box]:
     """The parts of the boxes that lie inside the frame; what has no area there is left out."""
@@ -18,12 +22,10 @@ def clip(boxes: Iterable[Box], frame: Box) -> list[Box]:
 
 def union_area(boxes: Iterable[Box]) -> float:
     """The area under at least one of the boxes."""
-    # A map in tiles has a few hundred of them, usually piled on each other's edges, so a
-    # plain sweep over the x coordinates is fast enough and easy to trust.
-    by_left = sorted(set(boxes))
-    edges = sorted({x for box in by_left for x in (box[0], box[2])})
+    distinct = set(boxes)
+    edges = sorted({x for box in distinct for x in (box[0], box[2])})
     return sum(
-        (right - left) * _covered_height(box for box in by_left if box[0] <= left < box[2])
+        (right - left) * _covered_height(box for box in distinct if box[0] <= left < box[2])
         for left, right in pairwise(edges)
     )
 
@@ -31,15 +33,15 @@ def union_area(boxes: Iterable[Box]) -> float:
 def cover_ratio(boxes: Iterable[Box], frame: Box) -> float:
     """The covered part of the frame, 0 to 1."""
     area = (frame[2] - frame[0]) * (frame[3] - frame[1])
-    return min(1.0, union_area(clip(boxes, frame)) / area) if area > 0 else 0.0
+    inside = clip(boxes, frame)
+    if len(inside) > MAX_BOXES:
+        inside = [span(inside)]
+    return min(1.0, union_area(inside) / area) if area > 0 else 0.0
 
 
-def span(boxes: Iterable[Box]) -> Box | None:
-    """The smallest box around all of them."""
-    listed = list(boxes)
-    if not listed:
-        return None
-    x0, y0, x1, y1 = zip(*listed, strict=True)
+def span(boxes: Iterable[Box]) -> Box:
+    """The smallest box around all of them, of which there must be one at least."""
+    x0, y0, x1, y1 = zip(*boxes, strict=True)
     return min(x0), min(y0), max(x1), max(y1)
 
 

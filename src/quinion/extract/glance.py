@@ -10,11 +10,12 @@ from quinion.extract.prose import has_lines
 from quinion.extract.raster import Raster
 from quinion.extract.verdict import PageKind
 
-# 100 dpi is a quarter cheaper and misses small print; 200 dpi shows nothing more.
+# 100 dpi is a quarter cheaper and misses small print; at 200 dpi labels begin to look like text.
 DPI = 150
 # An A3 page at that resolution.
 MAX_PIXELS = 4_500_000
-TIMEOUT_S = 20.0
+# Ten times what the slowest page took that we measured, a map of 500 words.
+TIMEOUT_S = 60.0
 
 # Receipts, forms and tables have short lines, but their words are half of the ink or more;
 # in the pictures that we measured they are less than a third.
@@ -36,7 +37,7 @@ def judge(raster: Raster) -> PageKind:
     try:
         reading, upright = read_upright(raster, TIMEOUT_S)
     except TimeoutError:
-        # The text of a page is read in seconds; hatching and foliage take for ever.
+        # Text is read in seconds, even on a busy machine; hatching and foliage may take for ever.
         return PageKind.PICTURE
     if is_doubtful(reading):
         return PageKind.PICTURE

@@ -8,16 +8,21 @@ it lacks is line after line of them.
 DOUBTFUL = 60.0
 # A line with so many words is more than a label.
 LINE_WORDS = 5
-# So many such lines are more than a caption.
+# So many such lines are more than a caption,
 LINES = 4
+# and this part of the words on such lines is more than a few notes on a drawing. Pages of
+# text have half of their words there or more, the labelled drawings a third at most.
+ON_LINES = 0.4
 # A table may have short lines only, but then it has many; the labelled drawings that we
 # measured have 121 words at most, the tables that need this rule 270 or more.
 TABLE_WORDS = 200
 
 
 def has_lines(text: str) -> bool:
-    """Whether there are several lines of several words each."""
-    return sum(count >= LINE_WORDS for count in _count_words_by_line(text)) >= LINES
+    """Whether there are several lines of several words each, and few words elsewhere."""
+    counts = _count_words_by_line(text)
+    long = [count for count in counts if count >= LINE_WORDS]
+    return len(long) >= LINES and sum(long) >= ON_LINES * sum(counts)
 
 
 def has_running_text(text: str) -> bool:

@@ -9,7 +9,7 @@ one that was being replaced is there as it was.
 """
 
 import logging
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial
 from pathlib import Path
@@ -22,7 +22,7 @@ from quinion import __version__
 from quinion.embed.local import LocalEmbedder
 from quinion.embed.port import Embedder, Vectors
 from quinion.errors import QuinionError
-from quinion.model.record import Hit, Record
+from quinion.model.record import Hit, Metadata, Record
 from quinion.pipeline.gate import Gate
 from quinion.pipeline.tasks import together
 from quinion.pipeline.workers import Workers
@@ -41,7 +41,10 @@ T = TypeVar("T")
 
 
 class Engine:
-    """Everything that the servers share. Use `open_engine`."""
+    """Everything that the servers share. Use `open_engine`.
+
+    A server that opens something of its own hands its closing to `at_close`.
+    """
 
     def __init__(
         self,
@@ -51,8 +54,10 @@ class Engine:
         embedder: Embedder,
         store: VectorStore,
         journal: Journal,
+        at_close: Callable[[Callable[[], object]], object],
     ) -> None:
         self.settings = settings
+        self.at_close = at_close
         self.lock = lock
         self.workers = workers
         self.embedder = embedder
@@ -62,6 +67,11 @@ class Engine:
         self._ready = False
         self._opening = anyio.Lock()
         self._gate = Gate()
+
+    @property
+    def place(self) -> str:
+        """Where the vectors are, in one text: what is noted elsewhere about them names it."""
+        return str(self._store.place)
 
     async def store(self) -> VectorStore:
         """The vector store, connected and cleared of what a dead process left.
@@ -97,6 +107,23 @@ class Engine:
         async with self._gate.open():
             return await in_thread(lambda: store.get(collection, ids=ids, where=where))
 
+    async def count(self, trace: Trace) -> int:
+        """How many records the trace names."""
+        store = await self.store()
+        async with self._gate.open():
+            return await in_thread(store.count_traced, trace)
+
+    async def set_metadata(self, trace: Trace, values: Metadata) -> None:
+        """Write these values into the metadata of all records that the trace names.
+
+        Not atomic: a process that dies half-way has written some. Callers note elsewhere what
+        they have set, after it is done, and set it again otherwise.
+        """
+        store = await self.store()
+        with anyio.CancelScope(shield=True):
+            async with self._gate.closed():
+                await in_thread(store.set_metadata, trace, values)
+
     @asynccontextmanager
     async def writing(self, traces: Sequence[Trace]) -> AsyncIterator["Writer"]:
         """All or nothing: what is written inside is kept if the block ends well.
@@ -116,11 +143,18 @@ class Engine:
             raise
         self._finish(intent)
 
-    async def replace(self, trace: Trace, records: Sequence[Record], vectors: Vectors) -> None:
-        """Put these records in the place of what the trace names.
+    async def replace(
+        self,
+        trace: Trace,
+        records: Sequence[Record],
+        vectors: Vectors,
+        then: Callable[[], Awaitable[object]],
+    ) -> None:
+        """Put these records in the place of what the trace names, and do `then`.
 
         Readers see the old ones or the new ones, and so does the next process if this one
-        dies meanwhile. Once begun it is not cancelled: it takes a second.
+        dies meanwhile; if `then` fails, the old ones are put back. Once begun it is not
+        cancelled: it takes a second.
         """
         store = await self.store()
         with anyio.CancelScope(shield=True):
@@ -132,6 +166,7 @@ class Engine:
                 try:
                     await in_thread(store.upsert, trace.collection, records, vectors)
                     await in_thread(store.delete_ids, trace.collection, sorted(stale))
+                    await then()
                     await in_thread(self._journal.end, intent)
                 except BaseException:
                     await self._undo(intent)
@@ -169,9 +204,7 @@ class Engine:
     def _recover(self) -> None:
         for intent in self._journal.unfinished():
             if intent.id not in self._live:
-                log.warning(
-                    "undoing what an interrupted operation left: %s", intent.traces[0].value
-                )
+                log.warning("undoing what an interrupted operation left: %s", intent.traces[0])
                 self._restore(intent)
                 self._store.reveal(intent.traces)
 
@@ -220,4 +253,4 @@ async def open_engine(settings: Settings) -> AsyncIterator[Engine]:
         workers = Workers(settings.workers)
         stack.push_async_callback(workers.close)
         store = VectorStore(place, embedder.fingerprint)
-        yield Engine(settings, lock, workers, embedder, store, journal)
+        yield Engine(settings, lock, workers, embedder, store, journal, stack.callback)

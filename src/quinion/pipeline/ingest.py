@@ -4,8 +4,9 @@
 the outcome is `Engine.writing`, with records that the server's contract shapes.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 
@@ -18,7 +19,7 @@ from quinion.extract.verdict import (
     contains_drawings,
     decide,
 )
-from quinion.model.chunk import Chunk
+from quinion.model.line import LinedPage, lined_page_of_json
 from quinion.model.page import Method, Page
 from quinion.pipeline.engine import Engine, in_thread
 from quinion.pipeline.frames import Frame
@@ -78,8 +79,18 @@ async def read(
     return Reading(inspection, pages)
 
 
+class Embeddable(Protocol):
+    """A chunk of whatever kind."""
+
+    @property
+    def text(self) -> str: ...
+
+    @property
+    def pages(self) -> tuple[int, ...]: ...
+
+
 async def embed(
-    engine: Engine, chunks: Sequence[Chunk], page_count: int, progress: Progress
+    engine: Engine, chunks: Sequence[Embeddable], page_count: int, progress: Progress
 ) -> Vectors:
     """A vector for each chunk, in order.
 
@@ -97,26 +108,65 @@ async def embed(
     return np.concatenate(parts)
 
 
+async def read_lined(engine: Engine, source: Source, progress: Progress) -> list[LinedPage]:
+    """Read all pages with their lines, scanned ones by OCR, whatever the document looks like.
+
+    Raises:
+        ExtractionFailed: it can't be read, or changed meanwhile.
+    """
+    path, options = str(source.real_path), {"ocr": True}
+    found = await engine.workers.first("inspect", path=path, options=options)
+    pages: dict[int, LinedPage] = {}
+
+    def keep(item: Frame) -> Page:
+        lined = lined_page_of_json(item)
+        pages[lined.page.number] = lined
+        return lined.page
+
+    await _read_slices(
+        engine.workers, "read_lined_pages", path, found["page_count"], options, keep, progress
+    )
+    await in_thread(check_unchanged, source)
+    return [pages[number] for number in sorted(pages)]
+
+
 async def _read_pages(
     workers: Workers, path: str, page_count: int, options: Frame, progress: Progress
 ) -> list[Page]:
     pages: dict[int, Page] = {}
 
-    async def keep(item: Frame) -> None:
+    def keep(item: Frame) -> Page:
         page = Page(item["number"], item["text"], Method(item["method"]), item["confidence"])
         pages[page.number] = page
-        await progress(
-            len(pages), 2 * page_count, f"read page {page.number} of {page_count} ({page.method})"
-        )
+        return page
 
+    await _read_slices(workers, "read_pages", path, page_count, options, keep, progress)
+    return [pages[number] for number in sorted(pages)]
+
+
+async def _read_slices(
+    workers: Workers,
+    job: str,
+    path: str,
+    page_count: int,
+    options: Frame,
+    keep: Callable[[Frame], Page],
+    progress: Progress,
+) -> None:
+    """Let all workers read slices of the document until there are none left."""
     slices = iter(range(1, page_count + 1, SLICE_PAGES))
+    count = 0
+
+    async def take(item: Frame) -> None:
+        nonlocal count
+        page = keep(item)
+        count += 1
+        message = f"read page {page.number} of {page_count} ({page.method})"
+        await progress(count, 2 * page_count, message)
 
     async def read_slices() -> None:
         for first in slices:
             last = min(first + SLICE_PAGES - 1, page_count)
-            await workers.run(
-                "read_pages", keep, path=path, first=first, last=last, options=options
-            )
+            await workers.run(job, take, path=path, first=first, last=last, options=options)
 
     await together(*[read_slices] * workers.size)
-    return [pages[number] for number in sorted(pages)]

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from quinion.errors import ExtractionFailed, QuinionError
-from quinion.extract import document
+from quinion.extract import document, lines
 from quinion.pipeline.frames import LENGTH_BYTES, Frame, decode, decode_length, encode
 
 ADDRESS_SPACE = 2 << 30
@@ -42,10 +42,16 @@ def _read_pages(path: str, first: int, last: int, options: Frame) -> Iterator[Fr
         yield asdict(page)
 
 
+def _read_lined_pages(path: str, first: int, last: int, options: Frame) -> Iterator[Frame]:
+    for page in lines.read_lined_pages(Path(path), first, last, document.Options(**options)):
+        yield asdict(page)
+
+
 JOBS: dict[str, Callable[..., Iterator[Frame]]] = {
     "inspect": _inspect,
     "probe": _probe,
     "read_pages": _read_pages,
+    "read_lined_pages": _read_lined_pages,
 }
 
 

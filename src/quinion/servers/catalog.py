@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from quinion.errors import InvalidInput
 from quinion.pipeline.engine import Engine
-from quinion.servers import document_store
+from quinion.servers import document_store, policy_kb
 from quinion.servers.auth import Wording
 from quinion.servers.contract import ContractServer
 from quinion.settings import Settings
@@ -29,6 +29,12 @@ CATALOG = {
             document_store.build,
             document_store.word_refusal,
             lambda settings: settings.document_store_port,
+        ),
+        Entry(
+            policy_kb.NAME,
+            policy_kb.build,
+            policy_kb.word_refusal,
+            lambda settings: settings.policy_kb_port,
         ),
     )
 }

@@ -6,23 +6,33 @@ as that shape and never as a bare exception.
 """
 
 import logging
-from collections.abc import Callable, Sequence
-from typing import Any, Generic, TypeVar
+from collections.abc import Callable, Iterable, Sequence
+from itertools import islice
+from typing import Annotated, Any, Generic, TypeVar
 
 import pydantic_core
 from mcp.server.mcpserver import Context, MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
 from mcp.server.mcpserver.tools import Tool
 from mcp.types import CallToolResult, InputRequiredResult, TextContent, ToolAnnotations
-from pydantic import BaseModel, ConfigDict, RootModel, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, RootModel, ValidationError
 
 from quinion import __version__
 from quinion.errors import InvalidInput, QuinionError
+from quinion.pipeline.progress import Progress
 
 log = logging.getLogger(__name__)
 
-ROOM = (1 << 20) - (16 << 10)
-"""Bytes for a result: Python clients of the SDK give up on a server-sent event over 1 MiB."""
+ROOM = (1 << 20) - (256 << 10)
+"""Bytes for the parts of a result; the rest is for what is echoed. Python clients of the SDK
+give up on a server-sent event over 1 MiB."""
+
+# What comes in goes back in messages and echoes, so it has to leave room for the answer.
+QueryText = Annotated[str, Field(max_length=20_000)]
+PathText = Annotated[str, Field(max_length=4_096)]
+Name = Annotated[str, Field(max_length=1_000)]
+SHOWN_CHARACTERS = 100
+SHOWN_NAMES = 50
 
 T = TypeVar("T")
 Refuse = Callable[[str, str], BaseModel]
@@ -36,17 +46,16 @@ class Answer(RootModel[T], Generic[T]):
 
 
 def make_tool(
-    function: Callable[..., Any], *, title: str, read_only: bool, description: str | None = None
+    function: Callable[..., Any], *, title: str, read_only: bool, destructive: bool = False
 ) -> Tool:
     """A tool of ours: it refuses arguments that it does not know, and never goes online."""
     tool = Tool.from_function(
         function,
         title=title,
-        description=description,
         annotations=ToolAnnotations(
             title=title,
             read_only_hint=read_only,
-            destructive_hint=False,
+            destructive_hint=destructive,
             idempotent_hint=True,
             open_world_hint=False,
         ),
@@ -81,7 +90,9 @@ class ContractServer(MCPServer[Any]):
 
     def _check_names(self, name: str, arguments: dict[str, Any]) -> None:
         if name not in self._known:
-            raise InvalidInput(f"There is no tool {name!r}. The tools are: {_list(self._known)}.")
+            raise InvalidInput(
+                f"There is no tool {_list([name])}. There are: {_list(self._known)}."
+            )
         known = self._known[name].parameters["properties"]
         if unknown := sorted(arguments.keys() - known.keys()):
             raise InvalidInput(
@@ -94,6 +105,15 @@ class ContractServer(MCPServer[Any]):
             content=[TextContent(type="text", text=as_json(answer))],
             structured_content=answer.model_dump(mode="json"),
         )
+
+
+def report_to(ctx: Context[Any, Any]) -> Progress:
+    """Progress of the engine, as notifications to the client that asked."""
+
+    async def report(done: float, total: float, message: str) -> None:
+        await ctx.report_progress(done, total, message)
+
+    return report
 
 
 def as_json(answer: BaseModel) -> str:
@@ -131,5 +151,5 @@ def _explain(tool: str, cause: BaseException) -> tuple[str, str]:
     )
 
 
-def _list(names: Any) -> str:
-    return ", ".join(repr(str(name)) for name in names)
+def _list(names: Iterable[str]) -> str:
+    return ", ".join(repr(name[:SHOWN_CHARACTERS]) for name in islice(names, SHOWN_NAMES))

@@ -19,8 +19,8 @@ from urllib.parse import urlsplit
 import numpy as np
 
 from quinion.errors import BadSetting, QuinionError, StoreUnavailable
-from quinion.model.record import Hit, Metadata, Record, Scalar, score_of_distance
-from quinion.store.filters import Where, all_of, matches
+from quinion.model.record import Hit, Metadata, Record, score_of_distance
+from quinion.store.filters import Where, all_of, any_of, matches
 from quinion.store.journal import Trace
 
 if TYPE_CHECKING:
@@ -100,7 +100,7 @@ class VectorStore:
         target = self._collection(trace.collection)
         with self._failures():
             found = target.get(
-                where={trace.field: trace.value}, include=["documents", "metadatas", "embeddings"]
+                where=_where(trace), include=["documents", "metadatas", "embeddings"]
             )
         vectors = found["embeddings"]
         return _records(found), np.asarray(vectors if vectors is not None else (), np.float32)
@@ -160,10 +160,10 @@ class VectorStore:
         """Remove the records that the trace names; none is fine."""
         target = self._collection(trace.collection)
         with self._failures():
-            if trace.field:
-                target.delete(where={trace.field: trace.value})
+            if trace.id:
+                target.delete(ids=[trace.id])
             else:
-                target.delete(ids=[trace.value])
+                target.delete(where=_where(trace))
 
     def delete_ids(self, collection: str, ids: Sequence[str]) -> None:
         """Remove the records with these ids."""
@@ -179,6 +179,23 @@ class VectorStore:
         with self._failures():
             return target.count()
 
+    def count_traced(self, trace: Trace) -> int:
+        """How many records the trace names."""
+        target = self._collection(trace.collection)
+        with self._failures():
+            return len(target.get(where=_where(trace), include=[])["ids"])
+
+    def set_metadata(self, trace: Trace, values: Metadata) -> None:
+        """Write these values into the metadata of all records that the trace names."""
+        target = self._collection(trace.collection)
+        with self._failures():
+            ids = target.get(where=_where(trace), include=[])["ids"]
+            step = self._open_client().get_max_batch_size()
+            for start in range(0, len(ids), step):
+                part = ids[start : start + step]
+                # What is not among the values stays as it is.
+                target.update(ids=part, metadatas=[dict(values)] * len(part))
+
     def hide(self, traces: Sequence[Trace]) -> None:
         """Keep what these name out of query results until `reveal`."""
         with self._lock:
@@ -190,12 +207,13 @@ class VectorStore:
             self._hidden = [trace for trace in self._hidden if trace not in traces]
 
     def _hiding(self, collection: str) -> list[Where]:
-        values: dict[str, list[Scalar]] = {}
         with self._lock:
-            for trace in self._hidden:
-                if trace.collection == collection and trace.field:
-                    values.setdefault(trace.field, []).append(trace.value)
-        return [{field: {"$nin": hidden}} for field, hidden in values.items()]
+            hidden = [trace for trace in self._hidden if trace.collection == collection]
+        return [
+            any_of(*({field: {"$ne": value}} for field, value in trace.fields))
+            for trace in hidden
+            if trace.fields
+        ]
 
     def _open_client(self) -> "ClientAPI":
         self.open()
@@ -259,6 +277,10 @@ def _connect(place: Place) -> "ClientAPI":
     if place.folder:
         return chromadb.PersistentClient(path=place.folder, settings=settings)
     return chromadb.EphemeralClient(settings=settings)
+
+
+def _where(trace: Trace) -> dict[str, Any]:
+    return dict(all_of(*({field: value} for field, value in trace.fields)) or {})
 
 
 def _records(found: Mapping[str, Any]) -> list[Record]:

@@ -31,6 +31,11 @@ def all_of(*conditions: Where | None) -> Where | None:
     return given[0] if given else None
 
 
+def any_of(*conditions: Where) -> Where:
+    """One filter that holds where at least one of the conditions does."""
+    return {"$or": list(conditions)} if len(conditions) > 1 else conditions[0]
+
+
 def matches(metadata: Metadata, where: Where) -> bool:
     """Whether a record with this metadata passes the filter."""
     return all(_holds(metadata, key, condition) for key, condition in where.items())

@@ -30,14 +30,22 @@ CREATE TABLE IF NOT EXISTS intents (
 
 @dataclass(frozen=True, slots=True)
 class Trace:
-    """Records of one collection that belong together: all whose `field` has this `value`.
+    """Records of one collection that belong together: all with these values in their fields.
 
-    An empty `field` means the record whose id is `value`.
+    Without fields it is the one record of that id.
     """
 
     collection: str
-    field: str
-    value: str
+    fields: tuple[tuple[str, str], ...] = ()
+    id: str = ""
+
+    @classmethod
+    def of(cls, collection: str, **fields: str) -> "Trace":
+        """The records of the collection with these values."""
+        return cls(collection, tuple(fields.items()))
+
+    def __str__(self) -> str:
+        return self.id or ", ".join(value for _, value in self.fields)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +74,7 @@ class Journal:
 
     def begin(self, traces: Sequence[Trace], backup: Path | None = None) -> Intent:
         """Record that these may be half-written from now on."""
-        document = json.dumps([[t.collection, t.field, t.value] for t in traces])
+        document = json.dumps([[t.collection, t.fields, t.id] for t in traces])
         row = (self._store, document, str(backup) if backup else "")
         with self._lock:
             try:
@@ -96,11 +104,14 @@ class Journal:
             ).fetchall()
         return [
             Intent(
-                id_,
-                tuple(Trace(*trace) for trace in json.loads(traces)),
+                number,
+                tuple(
+                    Trace(collection, tuple((field, value) for field, value in fields), id_)
+                    for collection, fields, id_ in json.loads(traces)
+                ),
                 Path(backup) if backup else None,
             )
-            for id_, traces, backup in rows
+            for number, traces, backup in rows
         ]
 
     def close(self) -> None:

@@ -1,5 +1,8 @@
-"""One server for the tests of a file, in a home of its own; a file that wants another sort of
-server has a fixture of the same name."""
+"""One server with default settings, in a home of its own, for all tests that one worker runs.
+
+It is shared, so each test has applications of its own. A file that wants another sort of
+server, or one with nothing else in it, has fixtures of the same names.
+"""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,24 +14,30 @@ from tests.contract.process import Home, HttpServer, run_http
 from tests.contract.session import Session
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def home(new_home: NewHome) -> Home:
     return new_home()
 
 
-@pytest.fixture(scope="module")
-def files(home: Home) -> Path:
-    """Where the documents of a file's tests are made."""
-    return home.files
-
-
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def server(home: Home) -> Iterator[HttpServer]:
     with run_http(home) as server:
         yield server
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def session(server: HttpServer) -> Iterator[Session]:
     with server.session() as session:
         yield session
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where the documents of a file's tests are made."""
+    return tmp_path_factory.mktemp("files")
+
+
+@pytest.fixture
+def fresh_home(new_home: NewHome) -> Home:
+    """A home of a test's own, for a server with other settings."""
+    return new_home()

@@ -7,13 +7,14 @@ keeps what it has opened until its process ends.
 import json
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 CHUNKS = "application_docs"
 REGISTRY = "document_registry"
+DIMENSIONS = 384
 
 
 @dataclass(frozen=True)
@@ -32,14 +33,13 @@ def read(folder: Path) -> dict[str, list[Entry]]:
     return {name: [Entry(**entry) for entry in entries] for name, entries in found.items()}
 
 
-def write(folder: Path, collection: str, entries: Sequence[Entry]) -> None:
-    """Add entries to a collection, making both where they are not there."""
-    _run("write", folder, json.dumps([collection, [asdict(entry) for entry in entries]]))
+def write(folder: Path, entries: Mapping[str, Sequence[Entry]]) -> None:
+    """Add entries to collections, by their names, making those that are not there.
 
-
-def delete_chunks(folder: Path, document_id: str) -> None:
-    """Remove the chunks of a document, and leave it in the registry."""
-    _run("delete", folder, document_id)
+    A vector may be short: zeros are put after it.
+    """
+    given = {name: [asdict(entry) for entry in some] for name, some in entries.items()}
+    _run("write", folder, json.dumps(given))
 
 
 def _run(action: str, folder: Path, given: str) -> str:
@@ -61,16 +61,17 @@ def _main(action: str, folder: str) -> None:
     if action == "read":
         print(json.dumps({c.name: _entries_of(c) for c in client.list_collections()}))
     elif action == "write":
-        name, entries = json.load(sys.stdin)
-        client.get_or_create_collection(name, embedding_function=None).upsert(
-            ids=[entry["id"] for entry in entries],
-            documents=[entry["text"] for entry in entries],
-            metadatas=[entry["metadata"] for entry in entries],
-            embeddings=[entry["vector"] for entry in entries],
-        )
-    elif action == "delete":
-        chunks = client.get_collection(CHUNKS, embedding_function=None)
-        chunks.delete(where={"document_id": sys.stdin.read()})
+        for name, entries in json.load(sys.stdin).items():
+            client.get_or_create_collection(name, embedding_function=None).upsert(
+                ids=[entry["id"] for entry in entries],
+                documents=[entry["text"] for entry in entries],
+                metadatas=[entry["metadata"] for entry in entries],
+                embeddings=[_pad(entry["vector"]) for entry in entries],
+            )
+
+
+def _pad(vector: list[float]) -> Sequence[float]:
+    return vector + [0.0] * (DIMENSIONS - len(vector))
 
 
 def _entries_of(collection: Any) -> list[dict[str, Any]]:

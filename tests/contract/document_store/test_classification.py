@@ -91,14 +91,14 @@ def types_by_name(session: Session, tmp_path_factory: pytest.TempPathFactory) ->
         session.start(
             "ingest_document",
             file_path=str(text_pdf(folder / name, f"Document {number}.\n{PROSE}")),
-            application_ref="NAMES",
+            application_ref="CLASSIFIED",
         )
         for number, name in enumerate(names)
     ]
     assert [job.result()["status"] for job in jobs] == ["success"] * len(names)
     return {
         Path(document["file_path"]).name: document["document_type"]
-        for document in list_documents(session, "NAMES")
+        for document in list_documents(session, "CLASSIFIED")
     }
 
 
@@ -126,8 +126,10 @@ def test_words_tell_the_type_where_the_name_does_not(
 
 def test_a_name_counts_more_than_words(session: Session, files: Path) -> None:
     words = WORDS["flood_risk_assessment"]
-    ingest_well(session, text_pdf(files / "Heritage Statement.pdf", *[words] * 3), "BOTH")
-    assert [d["document_type"] for d in list_documents(session, "BOTH")] == ["heritage_statement"]
+    ingest_well(session, text_pdf(files / "Heritage Statement.pdf", *[words] * 3), "NAME AND WORDS")
+    assert [d["document_type"] for d in list_documents(session, "NAME AND WORDS")] == [
+        "heritage_statement"
+    ]
 
 
 def test_a_word_in_passing_does_not_tell_the_type(session: Session, files: Path) -> None:

@@ -68,9 +68,9 @@ def locked(new_home: NewHome) -> Iterator[HttpServer]:
 
 
 @pytest.fixture(scope="module")
-def server(new_home: NewHome) -> Iterator[HttpServer]:
-    """A server whose token is empty, which is as good as none."""
-    with run_http(new_home(), {"MCP_API_KEY": ""}) as server:
+def unlocked(new_home: NewHome) -> Iterator[HttpServer]:
+    """A server whose token is empty, and that may be called by any name."""
+    with run_http(new_home(), {"MCP_API_KEY": "", "QUINION_ALLOWED_HOSTS": "*"}) as server:
         yield server
 
 
@@ -192,15 +192,21 @@ def test_a_refused_path_cannot_forge_a_line_of_the_log(locked: HttpServer) -> No
 @pytest.mark.parametrize("given", [None, f"Bearer {WRONG_TOKEN}", "Basic abc"])
 @pytest.mark.parametrize(("method", "path"), ENDPOINTS)
 def test_an_empty_token_disables_authentication(
-    server: HttpServer, method: str, path: str, given: str | None
+    unlocked: HttpServer, method: str, path: str, given: str | None
 ) -> None:
     headers = JSON_RPC | authorization(given)
     if path == "/sse":
-        status, _, _ = first_of_stream(server, path, headers)
+        status, _, _ = first_of_stream(unlocked, path, headers)
         assert status == 200
     else:
-        response = server.request(method, path, headers=headers, content="{}")
+        response = unlocked.request(method, path, headers=headers, content="{}")
         assert response.status_code in {400, 404, 405, 406, 422}
+
+
+@pytest.mark.parametrize("transport", ["sse", "http", "http-legacy"])
+def test_without_a_token_any_client_is_served(server: HttpServer, transport: str) -> None:
+    with server.session(transport, WRONG_TOKEN) as session:
+        assert list_documents(session, "nothing yet") == []
 
 
 def test_sse_opens_a_stream_that_names_the_message_endpoint(server: HttpServer) -> None:
@@ -306,10 +312,9 @@ def test_allowed_hosts_are_served(
     assert refused.status_code in {421, 403}
 
 
-def test_a_star_among_the_allowed_hosts_serves_any_name(new_home: NewHome) -> None:
-    with run_http(new_home(), {"QUINION_ALLOWED_HOSTS": "*"}) as server:
-        headers = JSON_RPC | {"Host": "any.example.com", "Origin": "https://any.example.com"}
-        response = server.request("POST", "/mcp", headers=headers, content=INITIALIZE)
+def test_a_star_among_the_allowed_hosts_serves_any_name(unlocked: HttpServer) -> None:
+    headers = JSON_RPC | {"Host": "any.example.com", "Origin": "https://any.example.com"}
+    response = unlocked.request("POST", "/mcp", headers=headers, content=INITIALIZE)
     assert response.status_code == 200
 
 

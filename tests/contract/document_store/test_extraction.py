@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.contract.conftest import NewHome
 from tests.contract.document_store.asking import (
     chunks_of,
     ingest,
@@ -15,7 +16,7 @@ from tests.contract.document_store.asking import (
     read_text,
     refusal,
 )
-from tests.contract.process import Home, HttpServer, run_http
+from tests.contract.process import HttpServer, run_http
 from tests.contract.session import Session
 from tests.documents import (
     PROSE,
@@ -71,7 +72,7 @@ def ocr_record(files: Path) -> Path:
 
 
 @pytest.fixture(scope="module")
-def server(home: Home, files: Path, ocr_record: Path) -> Iterator[HttpServer]:
+def server(new_home: NewHome, files: Path, ocr_record: Path) -> Iterator[HttpServer]:
     """A server whose Tesseract keeps a record, and can be taken away."""
     program = shutil.which("tesseract")
     assert program, "these tests need Tesseract"
@@ -80,8 +81,14 @@ def server(home: Home, files: Path, ocr_record: Path) -> Iterator[HttpServer]:
     script = folder / "tesseract"
     script.write_text(TESSERACT.format(record=ocr_record, program=program))
     script.chmod(0o755)
-    with run_http(home, {"PATH": str(folder)}) as server:
+    with run_http(new_home(), {"PATH": str(folder)}) as server:
         yield server
+
+
+@pytest.fixture(scope="module")
+def session(server: HttpServer) -> Iterator[Session]:
+    with server.session() as session:
+        yield session
 
 
 def ocr_runs(record: Path) -> list[str]:

@@ -49,5 +49,8 @@ def test_span_is_the_box_around_all_boxes() -> None:
     assert span([(1, 5, 2, 6), (3, 0, 4, 1)]) == (1, 0, 4, 6)
 
 
-def test_nothing_spans_nothing() -> None:
-    assert span([]) is None
+def test_a_page_of_very_many_pieces_is_measured_by_their_reach() -> None:
+    pieces = [
+        (x / 300, y / 10, x / 300 + 0.001, y / 10 + 0.01) for x in range(300) for y in range(10)
+    ]
+    assert cover_ratio(pieces, PAGE) == pytest.approx(0.1 * 0.091, abs=0.001)

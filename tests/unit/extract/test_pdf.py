@@ -89,6 +89,15 @@ def test_lines_around_running_text_are_no_picture(document: pymupdf.Document, pa
     assert ratio_of(document, path) == 0.0
 
 
+def test_the_rules_of_a_table_are_no_picture(document: pymupdf.Document, path: Path) -> None:
+    page = page_of(document)
+    add_walls(page)
+    for row in range(1, 15):
+        for column in range(9):
+            page.insert_text((54 + 50 * column, 50 * row), f"{row}{column}.50", fontsize=14)
+    assert ratio_of(document, path) == 0.0
+
+
 def test_a_coloured_background_is_no_picture(document: pymupdf.Document, path: Path) -> None:
     page = page_of(document)
     page.draw_rect(page.rect, color=None, fill=(0.9, 0.9, 1))

@@ -32,6 +32,10 @@ def test_a_caption_of_three_lines_does_not_run() -> None:
     assert not has_running_text("\n".join(PROSE.splitlines()[:3]))
 
 
+def test_notes_among_many_labels_do_not_run() -> None:
+    assert not has_running_text(PROSE + "\nPlot 17" * 40)
+
+
 def test_a_table_layer_of_many_single_cells_is_to_be_read() -> None:
     assert has_running_text(TABLE)
     assert not has_lines(TABLE)

@@ -1,5 +1,5 @@
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
 
 import anyio
@@ -15,7 +15,7 @@ from quinion.store.journal import Journal, Trace
 
 pytestmark = pytest.mark.anyio
 
-TRACES = [Trace("things", "owner", "a")]
+TRACES = [Trace.of("things", owner="a")]
 
 
 @pytest.fixture
@@ -38,7 +38,7 @@ def vectors(count: int = 3) -> "np.typing.NDArray[np.float32]":
 
 
 async def write(engine: Engine, owner: str) -> None:
-    async with engine.writing([Trace("things", "owner", owner)]) as writer:
+    async with engine.writing([Trace.of("things", owner=owner)]) as writer:
         await writer.upsert("things", records(owner), vectors())
 
 
@@ -93,7 +93,7 @@ async def test_recovery_does_not_touch_what_is_being_written_now(
         await writer.upsert("things", records("a"), vectors())
         with monkeypatch.context() as patch, pytest.raises(StoreUnavailable):
             patch.setattr(VectorStore, "delete", _fail)
-            await engine.remove([Trace("things", "owner", "b")])
+            await engine.remove([Trace.of("things", owner="b")])
         await engine.store()  # recovers, because the removal above is unfinished
     assert len(await engine.get("things")) == 3
 
@@ -123,9 +123,15 @@ async def test_remove_deletes_what_the_traces_name(engine: Engine) -> None:
     assert {r.metadata["owner"] for r in await engine.get("things")} == {"b"}
 
 
-async def replace_by_new(engine: Engine) -> None:
+async def replace_by_new(
+    engine: Engine, then: Callable[[], Awaitable[object]] | None = None
+) -> None:
     new = [Record("a0", "new", {"owner": "a"}), Record("a9", "new", {"owner": "a"})]
-    await engine.replace(TRACES[0], new, vectors(2))
+    await engine.replace(TRACES[0], new, vectors(2), then or nothing_more)
+
+
+async def nothing_more() -> None:
+    pass
 
 
 async def texts(engine: Engine) -> dict[str, str]:
@@ -150,6 +156,30 @@ async def test_a_replacement_that_fails_leaves_what_was_there(
     assert await texts(engine) == before
     hits = await engine.search("things", "text", 10)
     assert len(hits) == 3
+
+
+async def test_a_replacement_whose_end_fails_leaves_what_was_there(engine: Engine) -> None:
+    await write(engine, "a")
+    before = await texts(engine)
+
+    async def fail() -> None:
+        raise StoreUnavailable("the registry is gone")
+
+    with pytest.raises(StoreUnavailable, match="registry"):
+        await replace_by_new(engine, fail)
+    assert await texts(engine) == before
+
+
+async def test_metadata_is_set_on_all_that_a_trace_names_and_the_rest_of_it_stays(
+    engine: Engine,
+) -> None:
+    await write(engine, "a")
+    await write(engine, "b")
+    await engine.set_metadata(TRACES[0], {"until": 20241211})
+    assert await engine.count(TRACES[0]) == 3
+    for record in await engine.get("things"):
+        expected = {"owner": "a", "until": 20241211} if record.id[0] == "a" else {"owner": "b"}
+        assert record.metadata == expected
 
 
 async def test_a_replacement_of_a_dead_process_is_undone(

@@ -42,7 +42,7 @@ def test_a_filter_narrows_what_is_found(store: VectorStore) -> None:
 
 
 def test_what_is_hidden_is_not_found_until_it_is_revealed(store: VectorStore) -> None:
-    trace = Trace("things", "owner", "x")
+    trace = Trace.of("things", owner="x")
     store.hide([trace])
     assert [hit.record.id for hit in store.query("things", unit(1, 0), 4)] == ["y_0", "y_1"]
     store.reveal([trace])
@@ -50,9 +50,9 @@ def test_what_is_hidden_is_not_found_until_it_is_revealed(store: VectorStore) ->
 
 
 def test_a_trace_deletes_what_it_names_and_nothing_else(store: VectorStore) -> None:
-    store.delete(Trace("things", "owner", "x"))
-    store.delete(Trace("things", "", "y_0"))
-    store.delete(Trace("things", "", "was never there"))
+    store.delete(Trace.of("things", owner="x"))
+    store.delete(Trace("things", id="y_0"))
+    store.delete(Trace("things", id="was never there"))
     assert [record.id for record in store.get("things")] == ["y_1"]
 
 

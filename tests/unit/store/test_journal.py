@@ -5,14 +5,14 @@ import pytest
 from quinion.errors import StoreUnavailable
 from quinion.store.journal import Journal, Trace
 
-TRACES = [Trace("registry", "", "a_1"), Trace("chunks", "document_id", "a_1")]
+TRACES = [Trace("registry", id="a_1"), Trace.of("chunks", document_id="a_1")]
 
 
 def test_an_intent_that_was_begun_and_not_ended_is_found_by_the_next_process(
     tmp_path: Path,
 ) -> None:
     first = Journal(tmp_path / "journal.db", "store")
-    ended = first.begin([Trace("chunks", "document_id", "b_2")])
+    ended = first.begin([Trace.of("chunks", document_id="b_2")])
     open_intent = first.begin(TRACES)
     first.end(ended)
     first.close()

@@ -137,6 +137,11 @@ class Listing(BaseModel):
     application_ref: str
     document_count: int
     documents: list[Listed]
+    next_document: int | None = Field(
+        default=None,
+        description="Addition: when the list is larger than a client can take, the "
+        "`from_document` of the call that goes on from here; null when this is the end.",
+    )
 
 
 IngestAnswer = Answer[

@@ -8,8 +8,14 @@ from pydantic import Field
 
 from quinion.errors import InvalidInput
 from quinion.pipeline.engine import Engine
-from quinion.pipeline.progress import Progress
-from quinion.servers.contract import how_many_fit, make_tool
+from quinion.servers.contract import (
+    Name,
+    PathText,
+    QueryText,
+    how_many_fit,
+    make_tool,
+    report_to,
+)
 from quinion.servers.document_store.answers import (
     Found,
     IngestAnswer,
@@ -27,9 +33,10 @@ from quinion.servers.document_store.text import read_text
 from quinion.store.filters import all_of
 
 MOST_RESULTS = 1000
+MOST_TYPES = 100
 
 ApplicationRef = Annotated[
-    str, Field(description='Planning application reference, e.g. "25/01178/REM".')
+    Name, Field(description='Planning application reference, e.g. "25/01178/REM".')
 ]
 
 
@@ -38,11 +45,13 @@ def make_tools(engine: Engine) -> list[Tool]:
     ingestion = Ingestion(engine)
 
     async def ingest_document(
-        file_path: Annotated[str, Field(description="Absolute path to the document file on disk.")],
+        file_path: Annotated[
+            PathText, Field(description="Absolute path to the document file on disk.")
+        ],
         application_ref: ApplicationRef,
         ctx: Context,
         document_type: Annotated[
-            str | None,
+            Name | None,
             Field(
                 description="Document type, one of: "
                 + ", ".join(DocumentType)
@@ -61,18 +70,21 @@ def make_tools(engine: Engine) -> list[Tool]:
                 file_path,
                 check_ref(application_ref),
                 _check_type(document_type) if document_type is not None else None,
-                _progress(ctx),
+                report_to(ctx),
             )
         )
 
     async def search_application_docs(
-        query: Annotated[str, Field(description="What to look for, in natural language.")],
+        query: Annotated[QueryText, Field(description="What to look for, in natural language.")],
         application_ref: Annotated[
-            str | None, Field(description="Only documents of this application.")
+            Name | None, Field(description="Only documents of this application.")
         ] = None,
         document_types: Annotated[
-            list[str] | None,
-            Field(description="Only documents of these types: " + ", ".join(DocumentType) + "."),
+            list[Name] | None,
+            Field(
+                max_length=MOST_TYPES,
+                description="Only documents of these types: " + ", ".join(DocumentType) + ".",
+            ),
         ] = None,
         max_results: Annotated[
             int, Field(ge=1, le=MOST_RESULTS, description="How many results at the most.")
@@ -104,7 +116,7 @@ def make_tools(engine: Engine) -> list[Tool]:
         )
 
     async def get_document_text(
-        document_id: Annotated[str, Field(description='Document ID, e.g. "25_01178_REM_a1b2c3".')],
+        document_id: Annotated[Name, Field(description='Document ID, e.g. "25_01178_REM_a1b2c3".')],
         without_overlap: Annotated[
             bool,
             Field(
@@ -122,16 +134,33 @@ def make_tools(engine: Engine) -> list[Tool]:
         """
         return TextAnswer(await read_text(engine, document_id, without_overlap, from_chunk))
 
-    async def list_ingested_documents(application_ref: ApplicationRef) -> ListAnswer:
-        """List the documents that have been ingested for a planning application."""
+    async def list_ingested_documents(
+        application_ref: ApplicationRef,
+        from_document: Annotated[
+            int,
+            Field(ge=0, description="Go on from here: `next_document` of the last answer."),
+        ] = 0,
+    ) -> ListAnswer:
+        """List the documents that have been ingested for a planning application.
+
+        A very long list comes in parts: when `next_document` is not null, call again with it as
+        `from_document`. `document_count` is always that of the whole list.
+        """
         ref = check_ref(application_ref)
         records = await engine.get(REGISTRY, where={"application_ref": ref})
         documents = sorted(
             (Listed.of(record) for record in records),
             key=lambda document: (document.ingested_at, document.document_id),
         )
+        rest = documents[from_document:]
+        count = how_many_fit(rest)
         return ListAnswer(
-            Listing(application_ref=ref, document_count=len(documents), documents=documents)
+            Listing(
+                application_ref=ref,
+                document_count=len(documents),
+                documents=rest[:count],
+                next_document=from_document + count if count < len(rest) else None,
+            )
         )
 
     return [
@@ -160,10 +189,3 @@ def _check_type(document_type: str) -> DocumentType:
         raise InvalidInput(
             f"Unknown document type {document_type!r}. The types are: {', '.join(DocumentType)}."
         ) from error
-
-
-def _progress(ctx: Context) -> Progress:
-    async def report(done: float, total: float, message: str) -> None:
-        await ctx.report_progress(done, total, message)
-
-    return report

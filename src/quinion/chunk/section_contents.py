@@ -1,0 +1,120 @@
+"""Contents pages and lists of policies: what a document says of its own sections.
+
+Their lines are not sections, although they read like headings. They are also the best witness
+there is: a line that says what an entry says, on a page of its own, is that heading.
+"""
+
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from quinion.chunk.section_chains import best_chain
+from quinion.model.line import Line
+
+# So many lines above the first entry are the title of the list, and of its first group.
+_TITLE_LINES = 3
+# A list of contents has at least so many entries in order, and they are this part of its lines.
+_FEWEST_ENTRIES = 4
+_ENTRY_SHARE = 0.4
+# Page numbers printed in a document run ahead of its pages by no more than this.
+_NUMBERS_AHEAD = 30
+# Contents stand at the front: on one of so many pages, or of this part of all.
+_FRONT_PAGES = 12
+_FRONT_SHARE = 0.1
+
+_ENTRY = re.compile(r"(?P<title>.*?)(?:^|[\s.·…_]+)(?P<page>[1-9]\d{0,2})")
+_LEADER = re.compile(r"(?:[.·…_]\s?){4,}")
+_NUMBERING = re.compile(r"^(?:\d+(?:\.\d+)*\.?|[A-Z]{1,4}\s?\d+(?:\.\d+)?:?)\s+")
+
+
+@dataclass(frozen=True, slots=True)
+class Contents:
+    """`lines` are the indices of the lines of contents, `titles` what their entries say.
+
+    A title is there with its number and without, as `fold` makes it.
+    """
+
+    lines: frozenset[int]
+    titles: frozenset[str]
+
+    def names(self, text: str) -> bool:
+        """Whether an entry says this."""
+        return fold(text) in self.titles
+
+
+def fold(text: str) -> str:
+    """The letters and digits of a text, by which titles are compared."""
+    return "".join(letter for letter in text.casefold() if letter.isalnum())
+
+
+def find_contents(lines: Sequence[Line], furniture: frozenset[int]) -> Contents:
+    """Find the lists of contents."""
+    pages: dict[int, list[int]] = defaultdict(list)
+    for index, line in enumerate(lines):
+        if index not in furniture:
+            pages[line.page_number].append(index)
+    last_page = lines[-1].page_number if lines else 0
+    front = max(_FRONT_PAGES, _FRONT_SHARE * last_page)
+    found: set[int] = set()
+    titles: set[str] = set()
+    for number, page in pages.items():
+        if number > front:
+            break
+        for run in _runs(lines, page, last_page + _NUMBERS_AHEAD):
+            found.update(run)
+            titles.update(_titles(lines, run))
+    return Contents(frozenset(found), frozenset(titles))
+
+
+def _runs(lines: Sequence[Line], page: Sequence[int], last_number: int) -> Iterator[Sequence[int]]:
+    """The lists on a page: contents, then perhaps a list of policies."""
+    run = _run(lines, page, last_number)
+    if run:
+        yield run
+        start = page.index(run[0])
+        yield from _runs(lines, page[:start], last_number)
+        yield from _runs(lines, page[start + len(run) :], last_number)
+
+
+def _run(lines: Sequence[Line], page: Sequence[int], last_number: int) -> Sequence[int]:
+    """The lines of the page from the first entry to the last, if they are a list of contents."""
+    entries = [
+        (place, (int(match["page"]),))
+        for place, index in enumerate(page)
+        if (match := _ENTRY.fullmatch(lines[index].text)) and int(match["page"]) <= last_number
+    ]
+    # Two entries may be on one page, so the place breaks the tie.
+    chain = best_chain([(*number, place) for place, number in entries], strict=False)
+    if len(chain) < _FEWEST_ENTRIES:
+        return ()
+    first, last = entries[chain[0]][0], entries[chain[-1]][0]
+    run = page[first if first > _TITLE_LINES else 0 : last + 1]
+    if len(chain) < _ENTRY_SHARE * len(run):
+        return ()
+    if _reads_as_table(lines, [page[entries[place][0]] for place in chain]):
+        return ()
+    return run
+
+
+def _reads_as_table(lines: Sequence[Line], entries: Sequence[int]) -> bool:
+    """Whether the entries are rows of figures: contents have words, and one number each."""
+    wordless = 0
+    for index in entries:
+        title = _LEADER.sub("", lines[index].text)
+        letters = sum(letter.isalpha() for letter in title)
+        wordless += letters < len(title) / 2
+    return wordless > len(entries) / 2
+
+
+def _titles(lines: Sequence[Line], run: Sequence[int]) -> Iterator[str]:
+    """What the entries say; one that takes two lines is there as a whole."""
+    before = ""
+    for index in run:
+        text = lines[index].text
+        match = _ENTRY.fullmatch(text)
+        title = match["title"] if match else text
+        for said in (title, f"{before} {title}"):
+            yield fold(said)
+            yield fold(_NUMBERING.sub("", said.strip()))
+        before = "" if match and title else title

@@ -1,0 +1,123 @@
+"""What is on the pages and in no section: running headers and footers, and page numbers.
+
+A line is one of these when it stands at the edge of its page and comes back. Coming back means
+that many pages have, at the same height and in the same print, lines that say the same or that
+differ by a number only. A header that changes with the chapter is found with the others,
+because most lines at its height come back; the first line of a page's text is not, because no
+two are the same.
+"""
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+
+from quinion.model.line import Line
+
+# How many lines from the top and from the bottom of a page are at its edge.
+_EDGE_LINES = 4
+# Without boxes a line's height is its place on the page, and only the outermost are looked at.
+_EDGE_ROWS = 2
+# A header or footer is on at least this part of the pages, and on so many.
+_PAGE_SHARE = 0.2
+_FEWEST_PAGES = 3
+# Of the lines at one height, so many say what another says.
+_REPEATED_SHARE = 0.5
+# Heights are compared in steps of so many points.
+_STEP = 4.0
+
+_NUMBER = re.compile(r"\d+|\b[ivxlc]+\b", re.IGNORECASE)
+_PAGE_NUMBER = re.compile(
+    r"(?:page|p\.?)?\s*[-–|]?\s*(?:\d{1,4}|[ivxl]{1,6})\s*[-–|]?\s*(?:of\s+\d{1,4}|p\s?a\s?g\s?e)?",
+    re.IGNORECASE,
+)
+
+_Height = tuple[str, float, float | None]
+
+
+def find_furniture(lines: Sequence[Line]) -> frozenset[int]:
+    """The indices of the lines that are running headers, footers or page numbers."""
+    pages = _by_page(lines)
+    heights: dict[_Height, list[int]] = defaultdict(list)
+    sayings: dict[str, list[int]] = defaultdict(list)
+    for page in pages.values():
+        for height, index in _edges(lines, page):
+            heights[height].append(index)
+            sayings[_saying(lines[index].text)].append(index)
+    needed = max(_FEWEST_PAGES, _PAGE_SHARE * len(pages))
+    found: set[int] = set()
+    for indices in heights.values():
+        if len({lines[index].page_number for index in indices}) >= needed:
+            found.update(_if_repeated(lines, indices))
+    # A page that is laid out otherwise has them at another height.
+    for indices in sayings.values():
+        if len(found.intersection(indices)) >= needed:
+            found.update(indices)
+    found.update(_page_numbers(lines, pages.values()))
+    found.update(_second_lines(lines, pages.values(), found))
+    return frozenset(found)
+
+
+def _by_page(lines: Sequence[Line]) -> dict[int, list[int]]:
+    pages: dict[int, list[int]] = defaultdict(list)
+    for index, line in enumerate(lines):
+        pages[line.page_number].append(index)
+    return pages
+
+
+def _edges(lines: Sequence[Line], page: Sequence[int]) -> Iterator[tuple[_Height, int]]:
+    """The lines at the edges of a page, each with its height and print."""
+    if any(lines[index].box is None for index in page):
+        for place in range(min(_EDGE_ROWS, len(page))):
+            yield ("first", place, None), page[place]
+            yield ("last", place, None), page[-1 - place]
+        return
+    sorted_page = sorted(page, key=lambda index: _top(lines[index]))
+    for index in {*sorted_page[:_EDGE_LINES], *sorted_page[-_EDGE_LINES:]}:
+        line = lines[index]
+        yield ("at", round(_top(line) / _STEP), line.size), index
+
+
+def _top(line: Line) -> float:
+    return 0.0 if line.box is None else line.box[1]
+
+
+def _if_repeated(lines: Sequence[Line], indices: Sequence[int]) -> Iterable[int]:
+    sayings = Counter(_saying(lines[index].text) for index in indices)
+    repeated = sum(count for count in sayings.values() if count > 1)
+    return indices if repeated > _REPEATED_SHARE * len(indices) else ()
+
+
+def _second_lines(
+    lines: Sequence[Line], pages: Iterable[Sequence[int]], found: Set[int]
+) -> Iterator[int]:
+    """Where a header or footer takes two lines for once: at the edge, in its print, touching."""
+    for page in pages:
+        known = [lines[index] for index in page if index in found]
+        for _, index in _edges(lines, page):
+            if index not in found and any(_touch(lines[index], line) for line in known):
+                yield index
+
+
+def _touch(one: Line, other: Line) -> bool:
+    if one.box is None or other.box is None or one.size != other.size or one.bold != other.bold:
+        return False
+    return one.box[1] < other.box[3] and other.box[1] < one.box[3]
+
+
+def _saying(text: str) -> str:
+    return _NUMBER.sub("#", text.casefold())
+
+
+def _page_numbers(lines: Sequence[Line], pages: Iterable[Sequence[int]]) -> Iterator[int]:
+    """The outermost line of a page that is a number, where the numbers go up with the pages."""
+    found: Mapping[int, list[int]] = {0: [], -1: []}
+    count = 0
+    for page in pages:
+        count += 1
+        ordered = sorted(page, key=lambda index: _top(lines[index]))
+        for place, indices in found.items():
+            if _PAGE_NUMBER.fullmatch(lines[ordered[place]].text):
+                indices.append(ordered[place])
+    for indices in found.values():
+        if len(indices) >= max(_FEWEST_PAGES, _PAGE_SHARE * count):
+            yield from indices

@@ -1,0 +1,271 @@
+"""Lines → sections → chunks that never cross from one section into another.
+
+The document's text is its lines, joined by line breaks, over page breaks too. Each line is in
+exactly one section, but for running headers, footers and page numbers, which are in none. A
+section's text is what stands in its spans, joined by line breaks; it begins with its heading
+or number. What is inside a section in the sense of the outline (the paragraphs of a chapter)
+are sections of their own, whose `path` leads through it.
+
+What comes before the first heading, and the first page's large print, is `Front matter`.
+"""
+
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import accumulate
+
+from quinion.chunk.recursive import STANDARD, Sizes, split
+from quinion.chunk.section_contents import find_contents
+from quinion.chunk.section_furniture import find_furniture
+from quinion.chunk.section_marks import (
+    Mark,
+    Page,
+    find_headings,
+    find_inner,
+    find_labelled,
+    find_numbered,
+)
+from quinion.chunk.section_notes import Note, find_notes
+from quinion.chunk.section_prints import Prints, measure
+from quinion.chunk.section_tree import CAPTIONED, LEAVES, Node, Tree, name_chapters
+from quinion.model.line import Line
+from quinion.model.section import Kind, Section, SectionChunk, Span
+
+LINE_BREAK = "\n"
+
+# After a table a line of so many characters, as far left as its caption, is running text again.
+_PROSE_LINE = 60
+_ALIGNED = 4.0
+
+
+def document_text(lines: Sequence[Line]) -> str:
+    """The text that the spans of sections are parts of."""
+    return LINE_BREAK.join(line.text for line in lines)
+
+
+def find_sections(lines: Sequence[Line]) -> list[Section]:
+    """The sections of a document, from the lines of all its pages, in document order."""
+    outline = _read_outline(lines)
+    nodes = [node for node in _build(lines, outline).nodes if node.lines]
+    refs = _name(nodes)
+    text = document_text(lines)
+    starts = _starts(lines)
+    sections = []
+    for index, node in enumerate(nodes):
+        spans = tuple(_spans(lines, starts, node.lines))
+        sections.append(
+            Section(
+                index=index,
+                kind=node.kind,
+                ref=refs[node],
+                title=node.mark.title,
+                path=_path(node, refs),
+                spans=spans,
+                pages=tuple(sorted({lines[line].page_number for line in node.lines})),
+                text=LINE_BREAK.join(text[start:end] for start, end in spans),
+            )
+        )
+    return sections
+
+
+def chunk_sections(lines: Sequence[Line], sizes: Sizes = STANDARD) -> list[SectionChunk]:
+    """Split each section by itself; one that is short enough is one chunk."""
+    starts = _starts(lines)
+    chunks: list[SectionChunk] = []
+    for section in find_sections(lines):
+        for start, end in split(section.text, sizes):
+            chunks.append(
+                SectionChunk(
+                    index=len(chunks),
+                    text=section.text[start:end],
+                    ref=section.ref,
+                    path=section.path,
+                    pages=_pages(lines, starts, section.spans, (start, end)),
+                    section_index=section.index,
+                    start=start,
+                    end=end,
+                )
+            )
+    return chunks
+
+
+@dataclass(frozen=True, slots=True)
+class _Outline:
+    """What every line is: a mark begins with it, or it is in contents or a note, or neither."""
+
+    prints: Prints
+    furniture: frozenset[int]
+    contents: frozenset[int]
+    notes: dict[int, Note]
+    marks: dict[int, list[Mark]]
+    is_numbered: bool
+
+
+def _read_outline(lines: Sequence[Line]) -> _Outline:
+    furniture = find_furniture(lines)
+    prints = measure([line for index, line in enumerate(lines) if index not in furniture])
+    contents = find_contents(lines, furniture)
+    notes = {
+        line: note
+        for note in find_notes(lines, furniture | contents.lines, prints)
+        for line in note.lines
+    }
+    free = [i for i in range(len(lines)) if i not in furniture | contents.lines and i not in notes]
+    page = Page(lines, free, prints, contents)
+    marks, repeats = find_labelled(page)
+    marks += find_numbered(page, {mark.first for mark in marks} | repeats)
+    marks.sort(key=lambda mark: mark.first)
+    marks += find_inner(page, marks)
+    marks += find_headings(page, marks, repeats)
+    marks = name_chapters(sorted(marks, key=lambda mark: mark.first))
+    by_line: dict[int, list[Mark]] = {}
+    for mark in marks:
+        by_line.setdefault(mark.first, []).append(mark)
+    is_numbered = any(mark.kind is Kind.PARA for mark in marks)
+    return _Outline(prints, furniture, contents.lines, notes, by_line, is_numbered)
+
+
+def _build(lines: Sequence[Line], outline: _Outline) -> Tree:
+    tree = Tree([mark for marks in outline.marks.values() for mark in marks])
+    notes: dict[int, Node] = {}
+    heading_ends = -1
+    for index, line in enumerate(lines):
+        if index in outline.furniture:
+            continue
+        note = outline.notes.get(index)
+        if note is not None:
+            if id(note) not in notes:
+                mark = Mark(Kind.FOOTNOTE, index, index, str(note.number), "")
+                notes[id(note)] = tree.beside(mark)
+            notes[id(note)].lines.append(index)
+            continue
+        for mark in outline.marks.get(index, ()):
+            if not _is_table_head(tree.here, mark, lines, outline):
+                tree.open(mark)
+                heading_ends = max(heading_ends, mark.last)
+        _make_room(tree, index, line, outline, heading_ends)
+        assert tree.here is not None
+        tree.here.lines.append(index)
+    return tree
+
+
+def _make_room(tree: Tree, index: int, line: Line, outline: _Outline, heading_ends: int) -> None:
+    """See to it that a section is open in which the line belongs."""
+    here = tree.here
+    if index in outline.contents:
+        only_heading = here is not None and index == heading_ends + 1 and here.kind is Kind.HEADING
+        if not only_heading and (here is None or here.lines[-1] not in outline.contents):
+            tree.open(Mark(Kind.CONTENTS, index, index, "", ""))
+    elif here is not None and index > heading_ends and _has_ended(here, line, outline):
+        tree.close()
+    if tree.here is None:
+        tree.open(Mark(Kind.FRONT, index, index, "", ""))
+
+
+def _has_ended(here: Node, line: Line, outline: _Outline) -> bool:
+    """Whether a figure or table is over although no mark says so.
+
+    A figure is its caption. A table goes on up to the next mark where paragraphs are numbered,
+    and else to the first line that is running text.
+    """
+    if here.kind not in CAPTIONED:
+        return False
+    if here.kind in {Kind.FIGURE, Kind.MAP}:
+        return True
+    return not outline.is_numbered and _is_prose(line, here, outline)
+
+
+def _is_prose(line: Line, here: Node, outline: _Outline) -> bool:
+    """Whether the line is running text, and not in the table that we are in."""
+    return (
+        line.box is not None
+        and len(line.text) >= _PROSE_LINE
+        and not outline.prints.stands_out(line)
+        and not outline.prints.is_small(line)
+        and abs(line.box[0] - here.mark.left) < _ALIGNED
+    )
+
+
+def _is_table_head(here: Node | None, mark: Mark, lines: Sequence[Line], outline: _Outline) -> bool:
+    """Whether what looks like a heading is the first row of a table.
+
+    After a heading there is another mark, or running text.
+    """
+    if here is None or here.kind not in CAPTIONED or mark.kind is not Kind.HEADING:
+        return False
+    after = mark.last + 1
+    while after in outline.marks and outline.marks[after][0].kind is Kind.HEADING:
+        after = outline.marks[after][0].last + 1
+    if outline.prints.is_large(lines[mark.first]) or after == len(lines):
+        return False
+    return after not in outline.marks and not _is_prose(lines[after], here, outline)
+
+
+def _name(nodes: Sequence[Node]) -> dict[Node, str]:
+    """The reference of each node, and of those around it that have no line of their own."""
+    refs: dict[Node, str] = {}
+    labels = Counter(_label(node) for node in nodes)
+    for node in nodes:
+        for one in reversed(list(_upwards(node))):
+            if one not in refs:
+                refs[one] = _label(one)
+                ambiguous = one.kind is Kind.FOOTNOTE and labels[_label(one)] > 1
+                if (one.mark.inner or ambiguous) and one.parent is not None:
+                    refs[one] = f"{refs[_owner(one)]} {refs[one]}"
+    return refs
+
+
+def _label(node: Node) -> str:
+    if node.kind is Kind.HEADING:
+        return node.mark.title
+    return f"{node.kind} {node.mark.name}".strip()
+
+
+def _owner(node: Node) -> Node:
+    """The nearest section around it that has a number or a label."""
+    around = list(_upwards(node))[1:]
+    labelled = [one for one in around if one.kind is not Kind.HEADING and one.kind not in LEAVES]
+    return (labelled or around)[0]
+
+
+def _upwards(node: Node) -> Iterator[Node]:
+    one: Node | None = node
+    while one is not None:
+        yield one
+        one = one.parent
+
+
+def _path(node: Node, refs: dict[Node, str]) -> tuple[str, ...]:
+    return tuple(refs[one] for one in _upwards(node))[::-1]
+
+
+def _starts(lines: Sequence[Line]) -> list[int]:
+    """Where each line begins in the document's text."""
+    return list(accumulate((len(line.text) + 1 for line in lines), initial=0))
+
+
+def _spans(lines: Sequence[Line], starts: Sequence[int], own: Sequence[int]) -> Iterator[Span]:
+    first = last = own[0]
+    for index in own[1:]:
+        if index != last + 1:
+            yield starts[first], starts[last] + len(lines[last].text)
+            first = index
+        last = index
+    yield starts[first], starts[last] + len(lines[last].text)
+
+
+def _pages(
+    lines: Sequence[Line], starts: Sequence[int], spans: Sequence[Span], part: Span
+) -> tuple[int, ...]:
+    """The pages on which a part of a section's text lies."""
+    pages: set[int] = set()
+    offset = 0
+    for start, end in spans:
+        first = start + max(0, part[0] - offset)
+        last = start + min(end - start, part[1] - offset) - 1
+        if first <= last:
+            here = range(bisect_right(starts, first) - 1, bisect_right(starts, last))
+            pages.update(lines[index].page_number for index in here)
+        offset += end - start + 1
+    return tuple(sorted(pages))

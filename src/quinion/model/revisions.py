@@ -1,0 +1,308 @@
+"""Which text was in force on that day: the rules, over the revisions of one policy.
+
+**Dates are a claim, whatever the status.** No two revisions of a policy ever share a day,
+`processing` and `failed` ones included. So a change of status alone can never make two
+texts valid at once, and a failed upload is retried, edited or deleted, not shadowed by a
+second entry for the same days.
+
+**Only a ready revision answers** (`active`, `superseded`). While the successor of a text is
+`processing`, or after it `failed`, its days have no answer: the old text has ended, and
+saying that it still held would be wrong. `Resolution.unready` names the one that is awaited.
+
+**A status follows from order, not from the clock.** A ready revision is `superseded` once
+another of its policy starts later, else `active`. Nothing is reopened by itself: what was
+superseded stays so when its successor is deleted, until an edit removes its end.
+
+The planners validate everything and change nothing: they return what has to be written, or
+raise. A registry applies a plan in one transaction.
+"""
+
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, fields, replace
+from datetime import date, datetime, timedelta
+from enum import StrEnum
+from typing import Any, Protocol
+
+from quinion.errors import RevisionExists, RevisionMissing, RevisionOverlap, SoleRevision
+from quinion.model.policy import (
+    Keep,
+    Revision,
+    RevisionDraft,
+    RevisionEdit,
+    RevisionStatus,
+    RevisionUpdate,
+)
+
+_DAY = timedelta(days=1)
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What one operation writes.
+
+    `revision` is the one that was asked for, as it will be; or, where `deletes` is set, as it
+    was. `others` change with it: their dates or status give way.
+    """
+
+    revision: Revision
+    others: tuple[Revision, ...] = ()
+    deletes: bool = False
+
+    @property
+    def written(self) -> tuple[Revision, ...]:
+        """The revisions that are new or changed."""
+        return self.others if self.deletes else (self.revision, *self.others)
+
+
+def choose_revision_id(source: str, effective_from: date, taken: Collection[str]) -> str:
+    """`rev_{source}_{YYYY}_{MM}`; the second of a month ends in `_2`, and so on."""
+    first = f"rev_{source}_{effective_from.year:04d}_{effective_from.month:02d}"
+    number, revision_id = 1, first
+    while revision_id in taken:
+        number += 1
+        revision_id = f"{first}_{number}"
+    return revision_id
+
+
+def plan_creation(
+    source: str, revisions: Sequence[Revision], draft: RevisionDraft, now: datetime
+) -> Plan:
+    """Register a revision, ending those without an end that start before it.
+
+    Raises:
+        InvalidInput: it would end before it begins.
+        RevisionExists: the id that the draft asks for is taken.
+        RevisionOverlap: another revision has one of its days.
+    """
+    taken = {revision.revision_id for revision in revisions}
+    if draft.revision_id in taken:
+        raise RevisionExists(
+            f"{source} has a revision {draft.revision_id} already. "
+            "Edit that one, or leave the id out to have one chosen."
+        )
+    revision_id = draft.revision_id or choose_revision_id(source, draft.effective_from, taken)
+    new = draft.register(source, revision_id, now)
+    ended = [_end_before(new, old) for old in revisions]
+    _refuse_overlaps(new, ended)
+    after = [_follow(old, new) for old in ended]
+    return Plan(new, _changed(revisions, after))
+
+
+def plan_edit(
+    source: str, revisions: Sequence[Revision], revision_id: str, edit: RevisionEdit
+) -> Plan:
+    """Change what a person may change. The id stays, even when the month does not.
+
+    Raises:
+        InvalidInput: it would end before it begins.
+        RevisionMissing: there is no such revision.
+        RevisionOverlap: another revision has one of the new days; an edit moves no other's
+            dates.
+    """
+    old, others = _split(source, revisions, revision_id)
+    new = replace(old, **_given(edit))
+    dates_stay = (new.effective_from, new.effective_to) == (old.effective_from, old.effective_to)
+    if dates_stay and edit.effective_to is not None:
+        return Plan(new)
+    _refuse_overlaps(new, others)
+    if new.status is RevisionStatus.SUPERSEDED and new.effective_to is None:
+        new = replace(new, status=RevisionStatus.ACTIVE)
+    for other in others:
+        new = _follow(new, other)
+    return Plan(new, _changed(others, [_follow(other, new) for other in others]))
+
+
+def plan_update(
+    source: str, revisions: Sequence[Revision], revision_id: str, update: RevisionUpdate
+) -> Plan:
+    """Record how ingestion went.
+
+    `active` means that the text is there: a revision that another has followed, or that was
+    superseded already, is `superseded` then. Only a failed revision keeps an error.
+
+    Raises:
+        RevisionMissing: there is no such revision.
+    """
+    old, others = _split(source, revisions, revision_id)
+    new = replace(old, **_given(update))
+    if update.status is RevisionStatus.ACTIVE:
+        if old.status is RevisionStatus.SUPERSEDED:
+            new = replace(new, status=RevisionStatus.SUPERSEDED)
+        for other in others:
+            new = _follow(new, other)
+    if new.status is not RevisionStatus.FAILED and isinstance(update.error, Keep):
+        new = replace(new, error=None)
+    return Plan(new)
+
+
+def plan_deletion(source: str, revisions: Sequence[Revision], revision_id: str) -> Plan:
+    """Take a revision out. The dates of the others stay as they are.
+
+    Raises:
+        RevisionMissing: there is no such revision.
+        SoleRevision: it is `active`, and no other revision of the policy is.
+    """
+    old, others = _split(source, revisions, revision_id)
+    active = RevisionStatus.ACTIVE
+    if old.status is active and not any(other.status is active for other in others):
+        raise SoleRevision(
+            f"{revision_id} is the only active revision of {source}, so it can't be deleted. "
+            "Register its successor, or correct it with an edit."
+        )
+    return Plan(old, deletes=True)
+
+
+def newest_first(revisions: Iterable[Revision]) -> list[Revision]:
+    """By start, and by id where other programs let two start on one day."""
+    return sorted(revisions, key=lambda r: (r.effective_from, r.revision_id), reverse=True)
+
+
+def find_revision(source: str, revisions: Sequence[Revision], revision_id: str) -> Revision:
+    """The revision of that id.
+
+    Raises:
+        RevisionMissing: there is none.
+    """
+    for revision in revisions:
+        if revision.revision_id == revision_id:
+            return revision
+    known = ", ".join(revision.revision_id for revision in newest_first(revisions)) or "none"
+    raise RevisionMissing(f"{source} has no revision {revision_id!r}. It has: {known}.")
+
+
+def _end_before(new: Revision, old: Revision) -> Revision:
+    """Auto-supersession: what has no end and starts earlier ends the day before."""
+    if old.effective_to is None and old.effective_from < new.effective_from:
+        return replace(old, effective_to=new.effective_from - _DAY)
+    return old
+
+
+def _follow(old: Revision, other: Revision) -> Revision:
+    """`old` as it stands beside `other`: superseded, if it was active and starts earlier."""
+    if old.status is RevisionStatus.ACTIVE and old.effective_from < other.effective_from:
+        return replace(old, status=RevisionStatus.SUPERSEDED)
+    return old
+
+
+def _refuse_overlaps(new: Revision, others: Iterable[Revision]) -> None:
+    for other in newest_first(others):
+        if new.overlaps(other):
+            advice = "Change the dates, or edit or delete that revision first."
+            if new.effective_to is None and new.effective_from < other.effective_from:
+                last = other.effective_from - _DAY
+                advice = f"To insert it before that one, end it on {last} or earlier."
+            raise RevisionOverlap(
+                f"{new.revision_id} ({new.period}) would overlap {other.revision_id} "
+                f"({other.period}, {other.status}). {advice}"
+            )
+
+
+def _split(
+    source: str, revisions: Sequence[Revision], revision_id: str
+) -> tuple[Revision, list[Revision]]:
+    """The revision that was asked for, and the rest."""
+    found = find_revision(source, revisions, revision_id)
+    return found, [revision for revision in revisions if revision is not found]
+
+
+def _given(change: RevisionEdit | RevisionUpdate) -> dict[str, Any]:
+    values = {field.name: getattr(change, field.name) for field in fields(change)}
+    return {name: value for name, value in values.items() if not isinstance(value, Keep)}
+
+
+def _changed(before: Iterable[Revision], after: Iterable[Revision]) -> tuple[Revision, ...]:
+    return tuple(new for old, new in zip(before, after, strict=True) if new != old)
+
+
+class Reason(StrEnum):
+    """Why a day has no revision.
+
+    A day after the last revision's end is in a gap too: the next revision is not known yet.
+    """
+
+    NO_REVISIONS = "no_revisions"
+    DATE_BEFORE_FIRST_REVISION = "date_before_first_revision"
+    DATE_IN_GAP = "date_in_gap"
+
+
+@dataclass(frozen=True, slots=True)
+class Resolution:
+    """The revision of a policy that was in force on a day, or the reason why there is none.
+
+    `unready` is then the revision that has the day but whose text is not there.
+    """
+
+    source: str
+    day: date
+    revision: Revision | None = None
+    reason: Reason | None = None
+    unready: Revision | None = None
+
+
+def resolve(source: str, revisions: Iterable[Revision], day: date) -> Resolution:
+    """Find the revision in force on the day among those of one policy.
+
+    Where other programs have let ready revisions overlap, the one that started last holds.
+    """
+    ordered = newest_first(revisions)
+    ready = [revision for revision in ordered if revision.is_ready]
+    holding = next((revision for revision in ready if revision.covers(day)), None)
+    if holding:
+        return Resolution(source, day, holding)
+    if not ready:
+        reason = Reason.NO_REVISIONS
+    elif day < ready[-1].effective_from:
+        reason = Reason.DATE_BEFORE_FIRST_REVISION
+    else:
+        reason = Reason.DATE_IN_GAP
+    unready = next((revision for revision in ordered if revision.covers(day)), None)
+    return Resolution(source, day, None, reason, unready)
+
+
+class RevisionReader(Protocol):
+    """The part of a registry that dates are resolved from."""
+
+    def list_revisions(self, source: str) -> list[Revision]:
+        """All revisions of a policy."""
+        ...
+
+    def list_all_revisions(self) -> dict[str, list[Revision]]:
+        """All revisions of every policy, as of one moment."""
+        ...
+
+
+class EffectiveDateResolver:
+    """The revisions in force on a day, for one policy or for all. It keeps no state."""
+
+    def __init__(self, registry: RevisionReader) -> None:
+        self._registry = registry
+
+    def resolve_for_policy(self, source: str, day: date) -> Resolution:
+        """The revision of one policy.
+
+        Raises:
+            PolicyMissing: there is no such policy.
+            RegistryUnavailable: the registry does not answer.
+        """
+        return resolve(source, self._registry.list_revisions(source), day)
+
+    def resolve_snapshot(self, day: date) -> dict[str, Resolution]:
+        """The revision of every policy, by source, as of one moment.
+
+        Raises:
+            RegistryUnavailable: the registry does not answer.
+        """
+        shelves = self._registry.list_all_revisions()
+        return {source: resolve(source, shelf, day) for source, shelf in shelves.items()}
+
+    def get_revision_ids_for_date(self, day: date) -> dict[str, str]:
+        """Source to revision id, for the policies that have one in force on the day.
+
+        Raises:
+            RegistryUnavailable: the registry does not answer.
+        """
+        return {
+            source: resolution.revision.revision_id
+            for source, resolution in self.resolve_snapshot(day).items()
+            if resolution.revision
+        }

@@ -1,0 +1,167 @@
+"""The shapes of the contract's answers, field for field.
+
+Fields that the contract does not name are additions that a strict client need not notice;
+each is said to be one.
+"""
+
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, Field
+
+from quinion.model.policy import Policy, Revision
+from quinion.model.record import Hit
+from quinion.servers.contract import Answer
+
+
+class Failed(BaseModel):
+    """Something went wrong; nothing was changed."""
+
+    status: Literal["error"] = "error"
+    error_type: str
+    message: str
+
+
+class Result(BaseModel):
+    """One chunk that was found."""
+
+    chunk_id: str
+    text: str
+    relevance_score: float
+    source: str
+    revision_id: str
+    version_label: str
+    section_ref: str
+    page_number: int
+
+    @classmethod
+    def of(cls, hit: Hit) -> "Result":
+        """A hit of the engine, in the contract's words."""
+        return cls.model_validate(
+            {
+                "chunk_id": hit.record.id,
+                "text": hit.record.text,
+                "relevance_score": hit.score,
+                **hit.record.metadata,
+            }
+        )
+
+
+class QueryResults(BaseModel):
+    """What one query found, best first."""
+
+    query: str
+    results_count: int
+    results: list[Result]
+
+
+class Found(QueryResults):
+    """What a search found, best first."""
+
+    status: Literal["success"] = "success"
+    effective_date: str | None
+    truncated: bool = Field(
+        default=False,
+        description="Addition: true when the best results were kept and the rest left out, "
+        "because together they would be larger than a client can take.",
+    )
+    more: list[QueryResults] | None = Field(
+        default=None, description="Addition: what each of `more_queries` found, in their order."
+    )
+
+
+class Section(BaseModel):
+    """The text of a section, whole, in document order."""
+
+    status: Literal["success"] = "success"
+    source: str
+    section_ref: str
+    revision_id: str
+    version_label: str
+    text: str
+    page_numbers: list[int]
+    next_part: int | None = Field(
+        default=None,
+        description="Addition: when the section is larger than a client can take, the `from_part` "
+        "of the call that goes on from here; null when this is the end.",
+    )
+
+
+class PolicyEntry(BaseModel):
+    """One registered policy."""
+
+    source: str
+    title: str
+    category: str
+
+    @classmethod
+    def of(cls, policy: Policy) -> "PolicyEntry":
+        """A policy of the registry, in the contract's words."""
+        return cls(source=policy.source, title=policy.title, category=str(policy.category))
+
+
+class Policies(BaseModel):
+    """All registered policies."""
+
+    status: Literal["success"] = "success"
+    policy_count: int
+    policies: list[PolicyEntry]
+
+
+class RevisionEntry(BaseModel):
+    """One revision of a policy."""
+
+    revision_id: str
+    version_label: str
+    effective_from: str
+    effective_to: str | None
+    status: str
+    chunk_count: int
+
+    @classmethod
+    def of(cls, revision: Revision) -> "RevisionEntry":
+        """A revision of the registry, in the contract's words."""
+        return cls(
+            revision_id=revision.revision_id,
+            version_label=revision.version_label,
+            effective_from=revision.effective_from.isoformat(),
+            effective_to=revision.effective_to.isoformat() if revision.effective_to else None,
+            status=str(revision.status),
+            chunk_count=revision.chunk_count or 0,
+        )
+
+
+class Revisions(BaseModel):
+    """The revisions of a policy, newest first."""
+
+    status: Literal["success"] = "success"
+    source: str
+    revision_count: int
+    revisions: list[RevisionEntry]
+
+
+class Ingested(BaseModel):
+    """The revision was read, indexed and stored."""
+
+    status: Literal["success"] = "success"
+    source: str
+    revision_id: str
+    chunks_created: int
+    page_count: int
+    extraction_method: str
+
+
+class Removed(BaseModel):
+    """The revision's chunks are gone."""
+
+    status: Literal["success"] = "success"
+    source: str
+    revision_id: str
+    chunks_removed: int
+
+
+SearchAnswer = Answer[Annotated[Found | Failed, Field(discriminator="status")]]
+SectionAnswer = Answer[Annotated[Section | Failed, Field(discriminator="status")]]
+PoliciesAnswer = Answer[Annotated[Policies | Failed, Field(discriminator="status")]]
+RevisionsAnswer = Answer[Annotated[Revisions | Failed, Field(discriminator="status")]]
+IngestAnswer = Answer[Annotated[Ingested | Failed, Field(discriminator="status")]]
+RemoveAnswer = Answer[Annotated[Removed | Failed, Field(discriminator="status")]]

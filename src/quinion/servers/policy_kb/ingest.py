@@ -1,0 +1,107 @@
+"""`ingest_policy_revision`, step by step.
+
+    registered? → admit → read lines → find sections → chunk → embed → swap, and tell the registry
+
+Nothing is changed before the last step but a status. That step puts the new chunks in the
+place of the old ones, if there were any, and fails as a whole: readers see one or the other.
+"""
+
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
+
+from quinion.chunk.sections import chunk_sections
+from quinion.errors import NoContent, QuinionError
+from quinion.model.page import document_method
+from quinion.model.policy import Policy, RevisionStatus, RevisionUpdate
+from quinion.pipeline import ingest as pipeline
+from quinion.pipeline.engine import in_thread
+from quinion.pipeline.progress import Progress
+from quinion.pipeline.source import Source, admit
+from quinion.pipeline.turns import Turns
+from quinion.servers.policy_kb.answers import Ingested
+from quinion.servers.policy_kb.knowledge import KnowledgeBase
+from quinion.servers.policy_kb.records import chunk_records, trace_of
+
+EXTENSIONS = frozenset({".pdf"})
+
+
+class Ingestion:
+    """Takes the texts of revisions in, one at a time for each revision."""
+
+    def __init__(self, knowledge: KnowledgeBase) -> None:
+        self._knowledge = knowledge
+        self._turns = Turns()
+
+    async def ingest(
+        self, source: str, revision_id: str, file_path: str, progress: Progress
+    ) -> Ingested:
+        """Ingest the text of a registered revision, in the place of what it has.
+
+        Raises:
+            PolicyMissing, RevisionMissing: it is not registered.
+            FileProblem: the file can't be taken in.
+            RegistryUnavailable, StoreUnavailable, ModelUnavailable: as they say.
+        """
+        async with self._turns.take((source, revision_id)):
+            registry = await self._knowledge.registry()
+            policy = await in_thread(registry.get_policy, source)
+            revision = await in_thread(registry.get_revision, source, revision_id)
+            roots = self._knowledge.engine.settings.read_roots
+            file = await in_thread(admit, file_path, EXTENSIONS, roots)
+            if revision.chunk_count:
+                return await self._take_in(policy, revision_id, file, progress)
+            note = partial(registry.update_revision, source, revision_id)
+            await in_thread(note, RevisionUpdate(RevisionStatus.PROCESSING))
+            try:
+                return await self._take_in(policy, revision_id, file, progress)
+            except QuinionError as error:
+                failure = RevisionUpdate(RevisionStatus.FAILED, error=error.message)
+                await in_thread(note, failure)
+                raise
+
+    async def _take_in(
+        self, policy: Policy, revision_id: str, file: Source, progress: Progress
+    ) -> Ingested:
+        engine = self._knowledge.engine
+        lined = await pipeline.read_lined(engine, file, progress)
+        pages = [page.page for page in lined]
+        lines = [line for page in lined for line in page.lines]
+        chunks = await in_thread(chunk_sections, lines)
+        if not chunks:
+            raise NoContent(
+                f"No text was found in {file.path.name}, neither in its text layer nor by OCR."
+            )
+        vectors = await pipeline.embed(engine, chunks, len(pages), progress)
+        size = await in_thread(_size, file.real_path)
+        registry = await self._knowledge.registry()
+        async with self._knowledge.busy((policy.source, revision_id)):
+            # The dates may have changed while the text was read.
+            revision = await in_thread(registry.get_revision, policy.source, revision_id)
+
+            done = RevisionUpdate(
+                status=RevisionStatus.ACTIVE,
+                file_path=file.path,
+                file_size_bytes=size,
+                page_count=len(pages),
+                chunk_count=len(chunks),
+                ingested_at=datetime.now(UTC),
+            )
+            await engine.replace(
+                trace_of(policy.source, revision_id),
+                chunk_records(policy, revision, chunks),
+                vectors,
+                partial(in_thread, registry.update_revision, policy.source, revision_id, done),
+            )
+            await self._knowledge.note_dates(revision)
+        return Ingested(
+            source=policy.source,
+            revision_id=revision_id,
+            chunks_created=len(chunks),
+            page_count=len(pages),
+            extraction_method=str(document_method(pages)),
+        )
+
+
+def _size(path: Path) -> int:
+    return path.stat().st_size

@@ -1,0 +1,230 @@
+"""The knowledge base: the registry says which text holds when, the store has the texts.
+
+The two can't be changed in one transaction, and other programs may write the registry. So
+the registry is the truth, and the store follows it:
+
+- Before every dated search the dates on chunks are brought into step with the registry
+  (`in_step`). A mark for each revision says which dates its chunks carry.
+- An operation that changes both marks the revision as busy first. What a process that died
+  has left busy is mended at the next start (`_mend`): the registry then counts what is there.
+"""
+
+import logging
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from datetime import UTC, date, datetime
+
+import anyio
+
+from quinion.errors import PolicyProblem, RevisionMissing
+from quinion.model.policy import (
+    PolicyDraft,
+    Revision,
+    RevisionDraft,
+    RevisionEdit,
+    RevisionStatus,
+    RevisionUpdate,
+)
+from quinion.model.record import Hit
+from quinion.model.revisions import EffectiveDateResolver, Plan, resolve
+from quinion.pipeline.engine import Engine, in_thread
+from quinion.servers.policy_kb.records import (
+    CHUNKS,
+    date_metadata,
+    in_force_on,
+    of_sources,
+    trace_of,
+)
+from quinion.store.filters import all_of
+from quinion.store.marks import Marks
+from quinion.store.registry import PolicyRegistry
+
+log = logging.getLogger(__name__)
+
+Key = tuple[str, str]
+"""A policy's source and a revision's id."""
+
+
+class KnowledgeBase:
+    """Policies, their revisions, and the chunks of those."""
+
+    def __init__(self, engine: Engine, registry: PolicyRegistry, marks: Marks) -> None:
+        self.engine = engine
+        self._registry = registry
+        self._marks = marks
+        self._resolver = EffectiveDateResolver(registry)
+        self._stepping = anyio.Lock()
+        self._busy: set[str] = set()
+        self._mended = False
+
+    async def registry(self) -> PolicyRegistry:
+        """The registry, in agreement with what the store has.
+
+        Raises:
+            RegistryUnavailable, StoreUnavailable: as they say.
+        """
+        async with self._stepping:
+            if not self._mended:
+                await self._mend()
+                self._mended = True
+        return self._registry
+
+    async def search(
+        self, query: str, limit: int, sources: Sequence[str], day: date | None
+    ) -> list[Hit]:
+        """The chunks nearest in meaning: of these policies if any are named, and, if a day is
+        given, of the revisions in force on it.
+
+        Raises:
+            PolicyMissing: one of the sources is not registered.
+        """
+        registry = await self.registry()
+        for source in sources:
+            await in_thread(registry.get_policy, source)
+        where = of_sources(sources) if sources else None
+        if day is not None:
+            await self.in_step()
+            holding = await in_thread(self._resolver.get_revision_ids_for_date, day)
+            if not holding:
+                return []
+            where = all_of(where, in_force_on(day, sorted(holding.values())))
+        return await self.engine.search(CHUNKS, query, limit, where)
+
+    async def find_revision(self, source: str, revision_id: str | None) -> Revision:
+        """The revision of that id; else the one in force today, else the newest before it.
+
+        Raises:
+            PolicyMissing, RevisionMissing: there is none.
+        """
+        registry = await self.registry()
+        if revision_id is not None:
+            return await in_thread(registry.get_revision, source, revision_id)
+        revisions = await in_thread(registry.list_revisions, source)
+        today = datetime.now(UTC).date()
+        past = [r for r in revisions if r.is_ready and r.effective_from <= today]
+        found = resolve(source, revisions, today).revision or (past[0] if past else None)
+        if found is None:
+            raise RevisionMissing(
+                f"{source} has no revision that is or was in force. Ingest one, or name one."
+            )
+        return found
+
+    async def create_policy(self, draft: PolicyDraft) -> None:
+        """Register a policy."""
+        registry = await self.registry()
+        await in_thread(registry.create_policy, draft)
+
+    async def create_revision(self, source: str, draft: RevisionDraft) -> Plan:
+        """Register a revision; those that give way to it have their chunks' dates changed."""
+        registry = await self.registry()
+        plan = await in_thread(registry.create_revision, source, draft)
+        await self.in_step()
+        return plan
+
+    async def edit_revision(self, source: str, revision_id: str, edit: RevisionEdit) -> Plan:
+        """Change a revision, and the dates on its chunks with it."""
+        registry = await self.registry()
+        plan = await in_thread(registry.edit_revision, source, revision_id, edit)
+        await self.in_step()
+        return plan
+
+    async def remove_chunks(self, source: str, revision_id: str) -> int:
+        """Delete the revision's chunks, and say how many they were. Its entry stays, and says
+        that it has none."""
+        registry = await self.registry()
+        trace = trace_of(source, revision_id)
+        count = await self.engine.count(trace)
+        if not count:
+            return 0
+        async with self.busy((source, revision_id)):
+            # First, so that a registry that fails changes nothing.
+            try:
+                await in_thread(
+                    registry.update_revision, source, revision_id, RevisionUpdate(chunk_count=0)
+                )
+            except PolicyProblem:
+                log.info("%s is not registered; its chunks are removed", trace)
+            await self.engine.remove([trace])
+        return count
+
+    async def delete_revision(self, source: str, revision_id: str) -> Revision:
+        """Take a revision out, and its chunks with it."""
+        registry = await self.registry()
+        deleted = await in_thread(registry.delete_revision, source, revision_id)
+        await self.engine.remove([trace_of(source, revision_id)])
+        return deleted
+
+    async def in_step(self) -> None:
+        """Bring the dates on chunks into step with the registry, where they are not."""
+        registry = await self.registry()
+        async with self._stepping:
+            marks = await in_thread(self._marks.all)
+            shelves = await in_thread(registry.list_all_revisions)
+            for revision in (r for shelf in shelves.values() for r in shelf if r.chunk_count):
+                if marks.get(_dates_key(revision)) != _dates_mark(revision):
+                    trace = trace_of(revision.source, revision.revision_id)
+                    await self.engine.set_metadata(trace, date_metadata(revision))
+                    await self.note_dates(revision)
+
+    async def note_dates(self, revision: Revision) -> None:
+        """Note that the revision's chunks carry its dates."""
+        await in_thread(self._marks.set, _dates_key(revision), _dates_mark(revision))
+
+    @asynccontextmanager
+    async def busy(self, key: Key) -> AsyncIterator[None]:
+        """While registry and store are changed for this revision.
+
+        A failure inside is mended at once, as far as that is possible; a death, at the next
+        start.
+        """
+        mark = _busy_key(*key)
+        self._busy.add(mark)
+        try:
+            await in_thread(self._marks.set, mark, "busy")
+            yield
+            await in_thread(self._marks.drop, mark)
+        except BaseException:
+            self._mended = False
+            raise
+        finally:
+            self._busy.discard(mark)
+
+    async def _mend(self) -> None:
+        """Let the registry count the chunks that are there, of revisions that were left busy."""
+        marks = await in_thread(self._marks.all)
+        shelves = await in_thread(self._registry.list_all_revisions)
+        for revision in (r for shelf in shelves.values() for r in shelf):
+            busy = _busy_key(revision.source, revision.revision_id)
+            if busy in marks and busy not in self._busy:
+                await self._count_again(revision)
+                await in_thread(self._marks.drop, busy)
+
+    async def _count_again(self, revision: Revision) -> None:
+        count = await self.engine.count(trace_of(revision.source, revision.revision_id))
+        if count == revision.chunk_count:
+            return
+        log.warning(
+            "%s has %d chunks, and the registry said %d: corrected",
+            revision.revision_id,
+            count,
+            revision.chunk_count,
+        )
+        update = RevisionUpdate(chunk_count=count)
+        if not count:
+            # The registry had heard of an ingestion that was undone since.
+            update = RevisionUpdate(RevisionStatus.PROCESSING, chunk_count=0, ingested_at=None)
+        await in_thread(
+            self._registry.update_revision, revision.source, revision.revision_id, update
+        )
+
+
+def _dates_key(revision: Revision) -> str:
+    return f"dates {revision.source} {revision.revision_id}"
+
+
+def _dates_mark(revision: Revision) -> str:
+    return " ".join(str(number) for number in date_metadata(revision).values())
+
+
+def _busy_key(source: str, revision_id: str) -> str:
+    return f"busy {source} {revision_id}"

@@ -1,0 +1,99 @@
+"""How chunks of policies are kept: collection, ids and metadata, as the contract says."""
+
+import re
+from collections.abc import Sequence
+from datetime import date
+
+from quinion.model.dates import date_to_int, end_to_int
+from quinion.model.policy import Policy, Revision
+from quinion.model.record import Metadata, Record
+from quinion.model.section import SectionChunk
+from quinion.store.filters import Where, all_of
+from quinion.store.journal import Trace
+
+CHUNKS = "policy_docs"
+
+_PATH_JOINT = "\n"
+
+
+def trace_of(source: str, revision_id: str) -> Trace:
+    """All chunks of a revision."""
+    return Trace.of(CHUNKS, source=source, revision_id=revision_id)
+
+
+def date_metadata(revision: Revision) -> Metadata:
+    """The dates of a revision, as its chunks carry them."""
+    return {
+        "effective_from": date_to_int(revision.effective_from),
+        "effective_to": end_to_int(revision.effective_to),
+    }
+
+
+def in_force_on(day: date, revision_ids: Sequence[str]) -> Where | None:
+    """The filter for chunks of these revisions that hold on the day, both ends included."""
+    number = date_to_int(day)
+    return all_of(
+        {"effective_from": {"$lte": number}},
+        {"effective_to": {"$gte": number}},
+        {"revision_id": {"$in": list(revision_ids)}},
+    )
+
+
+def of_sources(sources: Sequence[str]) -> Where:
+    """The filter for chunks of these policies."""
+    return {"source": sources[0]} if len(sources) == 1 else {"source": {"$in": list(sources)}}
+
+
+def chunk_records(
+    policy: Policy, revision: Revision, chunks: Sequence[SectionChunk]
+) -> list[Record]:
+    """The chunks of a revision as they are stored.
+
+    What follows `chunk_index` are additions: with them sections are put together again, whole
+    and with each character once.
+    """
+    dates = date_metadata(revision)
+    return [
+        Record(
+            id="__".join(
+                (policy.source, revision.revision_id, _in_id(chunk.ref), f"{chunk.index:03d}")
+            ),
+            text=chunk.text,
+            metadata={
+                "source": policy.source,
+                "source_title": policy.title,
+                "revision_id": revision.revision_id,
+                "version_label": revision.version_label,
+                **dates,
+                "section_ref": chunk.ref,
+                "page_number": chunk.pages[0],
+                "chunk_index": chunk.index,
+                "page_numbers": ",".join(map(str, chunk.pages)),
+                "section_path": _PATH_JOINT.join(chunk.path),
+                "section_index": chunk.section_index,
+                "char_start": chunk.start,
+            },
+        )
+        for chunk in chunks
+    ]
+
+
+def chunk_of(record: Record) -> SectionChunk:
+    """The chunk that was stored."""
+    data = record.metadata
+    start = int(data["char_start"])
+    return SectionChunk(
+        index=int(data["chunk_index"]),
+        text=record.text,
+        ref=str(data["section_ref"]),
+        path=tuple(str(data["section_path"]).split(_PATH_JOINT)),
+        pages=tuple(map(int, str(data["page_numbers"]).split(","))),
+        section_index=int(data["section_index"]),
+        start=start,
+        end=start + len(record.text),
+    )
+
+
+def _in_id(section_ref: str) -> str:
+    """A reference without what would make an id hard to read or to quote."""
+    return re.sub(r"[\W_]+", "_", section_ref).strip("_") or "section"

@@ -1,0 +1,63 @@
+"""`get_policy_section`: a section by its reference, put together from its chunks.
+
+By metadata, whole and in document order, rather than by similarity: a reference is exact.
+"""
+
+from difflib import get_close_matches
+
+from quinion.chunk.section_refs import join_chunks, normalize_ref, select
+from quinion.errors import SectionMissing
+from quinion.model.policy import Revision
+from quinion.model.section import SectionChunk
+from quinion.servers.contract import how_many_fit
+from quinion.servers.policy_kb.answers import Section
+from quinion.servers.policy_kb.knowledge import KnowledgeBase
+from quinion.servers.policy_kb.records import CHUNKS, chunk_of, trace_of
+from quinion.store.filters import all_of
+
+NEAREST = 5
+
+
+async def read_section(
+    knowledge: KnowledgeBase,
+    source: str,
+    section_ref: str,
+    revision_id: str | None,
+    from_part: int,
+) -> Section:
+    """The section and all that lies inside it.
+
+    Raises:
+        PolicyMissing, RevisionMissing: there is none.
+        SectionMissing: the revision has no such section; the message names those that are near.
+    """
+    revision = await knowledge.find_revision(source, revision_id)
+    fields = trace_of(source, revision.revision_id).fields
+    where = all_of(*({field: value} for field, value in fields))
+    records = await knowledge.engine.get(CHUNKS, where=where)
+    chunks = sorted(map(chunk_of, records), key=lambda chunk: chunk.index)
+    named = select(chunks, section_ref)
+    if len(named) <= from_part:
+        raise SectionMissing(_why(revision, section_ref, chunks))
+    rest = named[from_part:]
+    count = max(1, how_many_fit([chunk.text for chunk in rest]))
+    part = rest[:count]
+    return Section(
+        source=source,
+        section_ref=section_ref,
+        revision_id=revision.revision_id,
+        version_label=revision.version_label,
+        text=join_chunks(part),
+        page_numbers=sorted({page for chunk in part for page in chunk.pages}),
+        next_part=from_part + count if count < len(rest) else None,
+    )
+
+
+def _why(revision: Revision, section_ref: str, chunks: list[SectionChunk]) -> str:
+    where = f"{revision.source} ({revision.version_label})"
+    if not chunks:
+        return f"{where} has no text. Ingest it with ingest_policy_revision."
+    refs = {normalize_ref(ref): ref for chunk in chunks for ref in chunk.path}
+    near = get_close_matches(normalize_ref(section_ref), refs, NEAREST)
+    hint = f" Near to it are: {', '.join(refs[ref] for ref in near)}." if near else ""
+    return f"There is no section {section_ref!r} in {where}.{hint}"

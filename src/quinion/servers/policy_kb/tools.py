@@ -1,0 +1,182 @@
+"""The six tools of the Policy KB, as its contract has them."""
+
+from typing import Annotated
+
+from mcp.server.mcpserver import Context
+from mcp.server.mcpserver.tools import Tool
+from pydantic import Field
+
+from quinion.model.dates import parse_date
+from quinion.pipeline.engine import in_thread
+from quinion.servers.contract import (
+    Name,
+    PathText,
+    QueryText,
+    how_many_fit,
+    make_tool,
+    report_to,
+)
+from quinion.servers.policy_kb.answers import (
+    Found,
+    IngestAnswer,
+    Policies,
+    PoliciesAnswer,
+    PolicyEntry,
+    QueryResults,
+    RemoveAnswer,
+    Removed,
+    Result,
+    RevisionEntry,
+    Revisions,
+    RevisionsAnswer,
+    SearchAnswer,
+    SectionAnswer,
+)
+from quinion.servers.policy_kb.ingest import Ingestion
+from quinion.servers.policy_kb.knowledge import KnowledgeBase
+from quinion.servers.policy_kb.section import read_section
+
+MOST_RESULTS = 1000
+MOST_QUERIES = 20
+
+Source = Annotated[Name, Field(description="Policy source slug, e.g. NPPF or LTN_1_20.")]
+RevisionId = Annotated[Name, Field(description="Revision ID, e.g. rev_NPPF_2024_12.")]
+
+
+def make_tools(knowledge: KnowledgeBase) -> list[Tool]:
+    """The tools, working on this knowledge base."""
+    ingestion = Ingestion(knowledge)
+
+    async def search_policy(
+        query: Annotated[QueryText, Field(description="What to look for, in natural language.")],
+        sources: Annotated[
+            list[Name] | None, Field(description="Only these policies, by their source slugs.")
+        ] = None,
+        effective_date: Annotated[
+            Name | None,
+            Field(description="YYYY-MM-DD: only revisions that were in force on this day."),
+        ] = None,
+        n_results: Annotated[
+            int, Field(ge=1, le=MOST_RESULTS, description="How many results at the most.")
+        ] = 10,
+        more_queries: Annotated[
+            list[QueryText] | None,
+            Field(
+                max_length=MOST_QUERIES,
+                description="Further queries to answer in the same call, with the same filters.",
+            ),
+        ] = None,
+    ) -> SearchAnswer:
+        """Search policy texts by meaning, best match first.
+
+        With `effective_date`, only text that was in force on that day is found; without it, all
+        revisions are searched, superseded ones too. Each result has the source, version label,
+        section and page to cite.
+        """
+        day = parse_date(effective_date) if effective_date is not None else None
+        queries = [query, *(more_queries or [])]
+        found = [
+            [Result.of(hit) for hit in await knowledge.search(text, n_results, sources or [], day)]
+            for text in queries
+        ]
+        kept = _cut_to_fit(found)
+        first, *more = (
+            QueryResults(query=text, results_count=len(results), results=results)
+            for text, results in zip(queries, kept, strict=True)
+        )
+        return SearchAnswer(
+            Found(
+                query=first.query,
+                results_count=first.results_count,
+                results=first.results,
+                effective_date=effective_date,
+                truncated=kept != found,
+                more=more if more_queries is not None else None,
+            )
+        )
+
+    async def get_policy_section(
+        source: Source,
+        section_ref: Annotated[
+            Name,
+            Field(description="Section reference, e.g. Para 116, Chapter 9, Policy H1, Table 5-2."),
+        ],
+        revision_id: Annotated[
+            Name | None,
+            Field(description="Revision ID; without it, the revision in force today."),
+        ] = None,
+        from_part: Annotated[
+            int, Field(ge=0, description="Go on from here: `next_part` of the last answer.")
+        ] = 0,
+    ) -> SectionAnswer:
+        """Read a section of a policy, whole, with its page numbers.
+
+        A section that has others inside it (a chapter) comes with all of them. A very long one
+        comes in parts: when `next_part` is not null, call again with it as `from_part`.
+        """
+        return SectionAnswer(
+            await read_section(knowledge, source, section_ref, revision_id, from_part)
+        )
+
+    async def list_policy_documents() -> PoliciesAnswer:
+        """List all registered policies with source slug, title and category."""
+        registry = await knowledge.registry()
+        policies = [PolicyEntry.of(policy) for policy in await in_thread(registry.list_policies)]
+        return PoliciesAnswer(Policies(policy_count=len(policies), policies=policies))
+
+    async def list_policy_revisions(source: Source) -> RevisionsAnswer:
+        """List the revisions of a policy, newest first, with the dates they were in force."""
+        registry = await knowledge.registry()
+        shelf = await in_thread(registry.list_revisions, source)
+        revisions = [RevisionEntry.of(revision) for revision in shelf]
+        return RevisionsAnswer(
+            Revisions(source=source, revision_count=len(revisions), revisions=revisions)
+        )
+
+    async def ingest_policy_revision(
+        source: Source,
+        revision_id: RevisionId,
+        file_path: Annotated[PathText, Field(description="Absolute path to the PDF on disk.")],
+        ctx: Context,
+        reindex: Annotated[
+            bool, Field(description="Replace the chunks that the revision has.")
+        ] = False,
+    ) -> IngestAnswer:
+        """Ingest the PDF of a registered policy revision: read, split by section, embed, store.
+
+        A revision that has chunks already gets the new ones in their place, with or without
+        `reindex`; if that fails, it keeps the old ones.
+        """
+        del reindex  # both ways leave exactly the chunks of the file
+        return IngestAnswer(await ingestion.ingest(source, revision_id, file_path, report_to(ctx)))
+
+    async def remove_policy_revision(source: Source, revision_id: RevisionId) -> RemoveAnswer:
+        """Remove all chunks of a policy revision from the store; its registry entry stays."""
+        removed = await knowledge.remove_chunks(source, revision_id)
+        return RemoveAnswer(Removed(source=source, revision_id=revision_id, chunks_removed=removed))
+
+    return [
+        make_tool(search_policy, title="Search policies", read_only=True),
+        make_tool(get_policy_section, title="Read a policy section", read_only=True),
+        make_tool(list_policy_documents, title="List policies", read_only=True),
+        make_tool(list_policy_revisions, title="List revisions of a policy", read_only=True),
+        make_tool(ingest_policy_revision, title="Ingest a policy revision", read_only=False),
+        make_tool(
+            remove_policy_revision,
+            title="Remove a policy revision's text",
+            read_only=False,
+            destructive=True,
+        ),
+    ]
+
+
+def _cut_to_fit(found: list[list[Result]]) -> list[list[Result]]:
+    """The best results of each query, as many as one answer can carry, shared evenly."""
+    ranks = sorted(
+        (rank, place) for place, results in enumerate(found) for rank in range(len(results))
+    )
+    fitting = set(ranks[: how_many_fit([found[place][rank] for rank, place in ranks])])
+    return [
+        [result for rank, result in enumerate(results) if (rank, place) in fitting]
+        for place, results in enumerate(found)
+    ]

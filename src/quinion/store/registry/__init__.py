@@ -1,0 +1,25 @@
+"""The policy registry: in SQLite inside the home, or in Redis."""
+
+from pathlib import Path
+
+from quinion.store.registry.catalogue import PolicyRegistry
+from quinion.store.registry.sqlite import SqliteShelves
+
+__all__ = ["PolicyRegistry", "open_registry"]
+
+
+def open_registry(path: Path, redis_url: str | None = None) -> PolicyRegistry:
+    """The registry in Redis where an address is given, else in the file at `path`.
+
+    Redis that does not answer is met at the first use, not here.
+
+    Raises:
+        BadSetting: the address is not one of Redis.
+        RegistryUnavailable: the file cannot be opened.
+    """
+    if redis_url:
+        # Its import costs a fifth of a second, and few have it configured.
+        from quinion.store.registry.redis import RedisShelves  # noqa: PLC0415
+
+        return PolicyRegistry(RedisShelves(redis_url))
+    return PolicyRegistry(SqliteShelves(path))

@@ -1,0 +1,173 @@
+"""No answer is larger than a client can take: 1 MiB, which is where the Python SDK gives up.
+
+The documents are put into the folder beforehand, as another program would, because to ingest
+them would take minutes.
+"""
+
+import math
+from collections.abc import Iterator
+
+import pytest
+
+from tests.contract.conftest import NewHome
+from tests.contract.document_store import folder
+from tests.contract.document_store.asking import refusal
+from tests.contract.document_store.folder import CHUNKS, REGISTRY, Entry
+from tests.contract.process import HttpServer, run_http
+from tests.contract.session import Answer, Session
+
+MIB = 1 << 20
+# Each is as long as a chunk may be; the second doubles twice when it is written as JSON in JSON.
+TEXTS = {"plain": "words, " * 114, "quoted": '"\\' * 400, "other script": "図面" * 400}
+CHUNK_COUNTS = {"plain": 800, "quoted": 300, "other script": 300}
+MANY = 1500
+
+
+def chunk(name: str, index: int) -> Entry:
+    text, count = TEXTS[name], CHUNK_COUNTS[name]
+    angle = math.pi * index / count
+    return Entry(
+        id=f"{name}_001_{index:03d}",
+        text=f"{index:05d}{text[5:]}",
+        metadata={
+            "application_ref": name,
+            "document_id": name,
+            "source_file": "Long.pdf",
+            "document_type": "other",
+            "page_numbers": "1",
+            "chunk_index": index,
+            "total_chunks": count,
+            "extraction_method": "text_layer",
+            "char_count": len(text),
+            "word_count": len(text.split()),
+        },
+        vector=[math.cos(angle), math.sin(angle)],
+    )
+
+
+def document(document_id: str, ref: str) -> Entry:
+    return Entry(
+        id=document_id,
+        text="Long.pdf",
+        metadata={
+            "file_path": f"/data/raw/{ref}/{'a long folder name/' * 5}Long.pdf",
+            "file_hash": "0" * 64,
+            "application_ref": ref,
+            "document_type": "other",
+            "chunk_count": CHUNK_COUNTS.get(document_id, 1),
+            "ingested_at": "2026-02-14T10:30:00+00:00",
+            "extraction_method": "text_layer",
+            "contains_drawings": False,
+        },
+        vector=[],
+    )
+
+
+@pytest.fixture(scope="module")
+def server(new_home: NewHome) -> Iterator[HttpServer]:
+    home = new_home()
+    ids = [(f"many_{number:06x}", "many") for number in range(MANY)]
+    entries = {
+        REGISTRY: [document(*pair) for pair in [*ids, *((name, name) for name in TEXTS)]],
+        CHUNKS: [chunk(name, index) for name in TEXTS for index in range(CHUNK_COUNTS[name])],
+    }
+    folder.write(home.chroma, entries)
+    with run_http(home) as server:
+        yield server
+
+
+@pytest.fixture(scope="module", params=["sse", "http"])
+def session(server: HttpServer, request: pytest.FixtureRequest) -> Iterator[Session]:
+    """The transports that carry answers as server-sent events."""
+    with server.session(request.param) as session:
+        yield session
+
+
+def read_parts(session: Session, document_id: str, **options: object) -> list[Answer]:
+    parts: list[Answer] = []
+    start: int | None = 0
+    while start is not None:
+        answer = session.call(
+            "get_document_text", document_id=document_id, from_chunk=start, **options
+        )
+        assert answer["status"] == "success"
+        parts.append(answer)
+        assert answer["next_chunk"] is None or answer["next_chunk"] > start
+        start = answer["next_chunk"]
+    return parts
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_a_long_text_comes_in_parts_that_add_up(session: Session, name: str) -> None:
+    parts = read_parts(session, name)
+    assert len(parts) > 1
+    assert {part["chunk_count"] for part in parts} == {CHUNK_COUNTS[name]}
+    expected = [f"{index:05d}{TEXTS[name][5:]}".strip() for index in range(CHUNK_COUNTS[name])]
+    texts = "\n\n".join(part["text"] for part in parts).split("\n\n")
+    assert [text.strip() for text in texts] == expected
+
+
+def test_a_part_is_not_much_smaller_than_it_may_be(session: Session) -> None:
+    first = read_parts(session, "plain")[0]
+    # It travels twice: as structured content and as text.
+    assert len(first["text"]) * 2 > MIB * 0.8
+
+
+def test_chunks_of_another_program_are_taken_not_to_overlap(session: Session) -> None:
+    whole = read_parts(session, "plain")
+    once = read_parts(session, "plain", without_overlap=True)
+    assert "".join(part["text"] for part in once).split() == [
+        word for part in whole for word in part["text"].split()
+    ]
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_too_many_results_keep_the_best_and_say_so(session: Session, name: str) -> None:
+    answer = session.call(
+        "search_application_docs", query="drawing", application_ref=name, max_results=1000
+    )
+    assert answer["truncated"] is True
+    assert 20 < answer["results_count"] == len(answer["results"]) < 1000
+    fewer = session.call(
+        "search_application_docs", query="drawing", application_ref=name, max_results=20
+    )
+    assert fewer["truncated"] is False
+    scores = [result["relevance_score"] for result in answer["results"]]
+    assert scores[:20] == pytest.approx([r["relevance_score"] for r in fewer["results"]])
+
+
+def test_a_listing_of_thousands_arrives(server: HttpServer) -> None:
+    with server.session("sse") as session:
+        answer = session.call("list_ingested_documents", application_ref="many")
+    assert answer["status"] == "success"
+    assert answer["document_count"] == MANY
+    assert answer["documents"]
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments"),
+    [
+        ("search_application_docs", {"query": "bats " * 200_000}),
+        ("get_document_text", {"document_id": "x" * MIB}),
+        ("list_ingested_documents", {"application_ref": "x" * MIB}),
+        ("ingest_document", {"file_path": "/" + "x" * MIB, "application_ref": "X"}),
+        ("search_application_docs", {"query": "bats", "document_types": ["x" * MIB]}),
+        ("search_application_docs", {"query": "bats", "x" * MIB: 1}),
+    ],
+    ids=["query", "document_id", "application_ref", "file_path", "document_types", "unknown"],
+)
+def test_a_huge_argument_does_not_come_back_huge(
+    server: HttpServer, tool: str, arguments: Answer
+) -> None:
+    with server.session("sse") as session:
+        answer = session.call(tool, **arguments)
+        if answer["status"] == "error":
+            assert len(answer["message"]) < 10_000
+        # The connection has survived, and the next call works.
+        listed = session.call("list_ingested_documents", application_ref="nothing")
+        assert listed["document_count"] == 0
+
+
+def test_a_huge_tool_name_does_not_come_back_huge(server: HttpServer) -> None:
+    with server.session("sse") as session:
+        assert len(refusal(session.call("x" * MIB), "invalid_input")) < 10_000

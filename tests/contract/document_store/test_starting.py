@@ -1,0 +1,98 @@
+"""Starting a server: where it listens, and when it refuses to start."""
+
+import re
+import socket
+from pathlib import Path
+
+import pytest
+
+from tests.contract.document_store.asking import list_documents
+from tests.contract.process import Home, HttpServer, read_note, run_http, run_to_end
+
+WRONG_USE, BAD_SETTING = 2, 3
+
+
+def free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port: int = listener.getsockname()[1]
+        return port
+
+
+def test_document_store_port_is_listened_on(fresh_home: Home) -> None:
+    port = free_port()
+    variables = {"DOCUMENT_STORE_PORT": str(port)}
+    with run_http(fresh_home, variables, ("document-store-mcp", "--http")) as server:
+        assert server.address == f"http://127.0.0.1:{port}"
+        assert server.request("GET", "/health").status_code == 200
+
+
+def test_quinion_serve_is_the_same_server_and_its_port_option_counts_more(fresh_home: Home) -> None:
+    port = free_port()
+    command = ("quinion", "serve", "document-store", "--port", str(port))
+    with run_http(fresh_home, {"DOCUMENT_STORE_PORT": "1"}, command) as server:
+        assert server.address == f"http://127.0.0.1:{port}"
+        assert read_note(fresh_home)["addresses"] == {"document-store": server.address}
+        with server.session() as session:
+            assert list_documents(session) == []
+
+
+def test_the_port_is_3002_if_nothing_is_said(fresh_home: Home) -> None:
+    # Another program of this machine may have it; then the refusal names it.
+    with socket.socket() as probe:
+        is_free = probe.connect_ex(("127.0.0.1", 3002)) != 0
+    if is_free:
+        with run_http(fresh_home, command=("document-store-mcp", "--http")) as server:
+            assert server.address == "http://127.0.0.1:3002"
+    else:
+        assert "127.0.0.1:3002" in run_to_end(fresh_home, {}, "--http").stderr
+
+
+def test_a_taken_port_is_named_and_nothing_is_started(fresh_home: Home, server: HttpServer) -> None:
+    port = server.address.rsplit(":", 1)[1]
+    ended = run_to_end(fresh_home, {}, "--http", "--port", port)
+    assert ended.returncode == BAD_SETTING
+    assert f"127.0.0.1:{port}" in ended.stderr.splitlines()[-1]
+    assert "Traceback" not in ended.stderr
+
+
+@pytest.mark.parametrize(
+    ("variable", "value"),
+    [
+        ("DOCUMENT_STORE_PORT", "99999"),
+        ("DOCUMENT_STORE_PORT", "three"),
+        ("ENABLE_OCR", "perhaps"),
+        ("IMAGE_RATIO_THRESHOLD", "1.5"),
+        ("IMAGE_RATIO_THRESHOLD", "nan"),
+        ("QUINION_WORKERS", "0"),
+        ("CHROMA_URL", "ftp://example.org"),
+        ("CHROMA_PERSIST_DIR", "/dev/null/chroma"),
+        ("QUINION_HOME", "/dev/null/home"),
+    ],
+)
+def test_a_bad_setting_refuses_to_start_and_is_named(
+    fresh_home: Home, variable: str, value: str
+) -> None:
+    ended = run_to_end(fresh_home, {variable: value}, "--http", "--port", "0")
+    assert ended.returncode == BAD_SETTING
+    assert ended.stdout == ""
+    [line] = ended.stderr.splitlines()
+    assert re.search(rf"\b{variable}\b", line)
+
+
+def test_a_bad_setting_refuses_to_start_on_stdio_too(fresh_home: Home) -> None:
+    ended = run_to_end(fresh_home, {"ENABLE_OCR": "perhaps"})
+    assert ended.returncode == BAD_SETTING
+    assert ended.stdout == ""
+    assert "ENABLE_OCR" in ended.stderr
+
+
+def test_an_unknown_server_is_refused_with_those_that_exist(fresh_home: Home) -> None:
+    ended = run_to_end(fresh_home, {}, "serve", "document-shop", program="quinion")
+    assert ended.returncode == WRONG_USE
+    assert "document-store" in ended.stderr
+
+
+def test_a_refusal_leaves_the_home_as_it_was(fresh_home: Home) -> None:
+    before = sorted(Path(fresh_home.path).iterdir())
+    run_to_end(fresh_home, {"ENABLE_OCR": "perhaps"})
+    assert sorted(Path(fresh_home.path).iterdir()) == before

@@ -1,0 +1,255 @@
+"""Random lives of a registry, in both places, against a brute-force book of days.
+
+After every operation each day of the calendar is asked for, and a few beyond it: resolver,
+lookup and the filter on chunks must name the book's revision. What the book refuses the
+registry must refuse, with that code, and leave every byte as it was.
+"""
+
+import sqlite3
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import ClassVar
+
+import pytest
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    initialize,
+    invariant,
+    precondition,
+    rule,
+    run_state_machine_as_test,
+)
+
+from quinion.errors import QuinionError
+from quinion.model.dates import date_to_int, end_to_int
+from quinion.model.policy import (
+    KEEP,
+    PolicyCategory,
+    PolicyDraft,
+    Revision,
+    RevisionDraft,
+    RevisionEdit,
+    RevisionStatus,
+    RevisionUpdate,
+)
+from quinion.model.revisions import EffectiveDateResolver, Resolution, resolve
+from quinion.store.registry import PolicyRegistry, open_registry
+from tests.property.day_book import EVER_AFTER, DayBook, Refused, day_of
+from tests.property.redis_server import RedisServer, redis_server
+
+SOURCES = ("A", "A_1")
+QUICK = settings(
+    max_examples=60,
+    stateful_step_count=40,
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow],
+)
+LONG = settings(QUICK, max_examples=1000, stateful_step_count=80)
+
+# A small calendar, so that days meet; and a last page that only an open end can have.
+sources = st.sampled_from(SOURCES)
+firsts = st.integers(0, EVER_AFTER - 1)
+lasts = st.one_of(st.none(), firsts)
+statuses = st.sampled_from(RevisionStatus)
+numbers = st.integers(0, 9)
+ASKED = range(-2, EVER_AFTER + 3)
+
+
+class Place:
+    """Where the registry under test is kept, and how to look at its bytes."""
+
+    def __init__(self, folder: Path, server: RedisServer | None) -> None:
+        self._path = folder / "registry.db"
+        self._server = server
+        self.registry = open_registry(self._path, server.url if server else None)
+
+    def clear(self) -> None:
+        if self._server:
+            self._server.raw.flushall()
+        else:
+            with closing(sqlite3.connect(self._path)) as database, database:
+                database.execute("DELETE FROM revisions")
+                database.execute("DELETE FROM policies")
+
+    def dump(self) -> object:
+        if self._server:
+            return self._server.dump()
+        with closing(sqlite3.connect(self._path)) as database:
+            return list(database.iterdump())
+
+
+class RegistryLife(RuleBasedStateMachine):
+    place: ClassVar[Place]
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.registry: PolicyRegistry = self.place.registry
+        self.books: dict[str, DayBook] = {}
+
+    @initialize()
+    def start(self) -> None:
+        self.place.clear()
+        self.create_policy("A")
+
+    @rule(source=sources)
+    def create_policy(self, source: str) -> None:
+        draft = PolicyDraft(source, "Title", PolicyCategory.LOCAL_PLAN)
+        if source in self.books:
+            self.refused("policy_exists", lambda: self.registry.create_policy(draft))
+        else:
+            self.registry.create_policy(draft)
+            self.books[source] = DayBook()
+
+    @rule(source=sources, first=firsts, last=lasts)
+    def create_revision(self, source: str, first: int, last: int | None) -> None:
+        end = None if last is None else day_of(last)
+        draft = RevisionDraft("L", day_of(first), end)
+        try:
+            entry = self.book(source).create(first, last)
+        except Refused as refusal:
+            self.refused(str(refusal), lambda: self.registry.create_revision(source, draft))
+            return
+        made = self.registry.create_revision(source, draft).revision.revision_id
+        assert made.startswith(f"rev_{source}_{day_of(first):%Y_%m}")
+        assert made not in self.books[source].entries
+        self.books[source].entries[made] = entry
+
+    @precondition(lambda self: any(book.entries for book in self.books.values()))
+    @rule(source=sources, number=numbers, first=lasts, last=lasts, open_end=st.booleans())
+    def edit_revision(
+        self, source: str, number: int, first: int | None, last: int | None, open_end: bool
+    ) -> None:
+        id_ = self.pick(source, number)
+        edit = RevisionEdit(
+            version_label=f"L{number}",
+            effective_from=KEEP if first is None else day_of(first),
+            effective_to=None if open_end else KEEP if last is None else day_of(last),
+        )
+        self.agree(
+            lambda: self.book(source).edit(id_, first, last, open_end=open_end),
+            lambda: self.registry.edit_revision(source, id_, edit),
+        )
+
+    @rule(source=sources, number=numbers, status=statuses)
+    def update_revision(self, source: str, number: int, status: RevisionStatus) -> None:
+        id_ = self.pick(source, number)
+        update = RevisionUpdate(status=status, chunk_count=number)
+        self.agree(
+            lambda: self.book(source).update(id_, status),
+            lambda: self.registry.update_revision(source, id_, update),
+        )
+
+    @rule(source=sources, number=numbers)
+    def delete_revision(self, source: str, number: int) -> None:
+        id_ = self.pick(source, number)
+        self.agree(
+            lambda: self.book(source).delete(id_),
+            lambda: self.registry.delete_revision(source, id_),
+        )
+
+    @rule(source=sources, page=st.sampled_from(ASKED))
+    def look_up_a_day(self, source: str, page: int) -> None:
+        if source not in self.books:
+            self.refused(
+                "policy_not_found",
+                lambda: self.registry.get_effective_revision(source, day_of(page)),
+            )
+            return
+        resolver = EffectiveDateResolver(self.registry)
+        found = resolver.resolve_for_policy(source, day_of(page))
+        assert [answer(found)] == self.books[source].holders([page])
+        assert self.registry.get_effective_revision(source, day_of(page)) == found.revision
+        assert resolver.resolve_snapshot(day_of(page))[source] == found
+        ids = resolver.get_revision_ids_for_date(day_of(page))
+        assert ids.get(source) == (found.revision and found.revision.revision_id)
+
+    @invariant()
+    def registry_and_books_agree(self) -> None:
+        shelves = self.registry.list_all_revisions()
+        assert set(shelves) == set(self.books)
+        for source, book in self.books.items():
+            agree_on_revisions(shelves[source], book)
+            agree_on_days(shelves[source], book)
+
+    def book(self, source: str) -> DayBook:
+        if source not in self.books:
+            raise Refused("policy_not_found")
+        return self.books[source]
+
+    def pick(self, source: str, number: int) -> str:
+        """A revision of the policy, by number; one that is not there when there are fewer."""
+        ids = sorted(self.books[source].entries) if source in self.books else []
+        return ids[number] if number < len(ids) else "rev_of_nobody"
+
+    def agree(self, book: Callable[[], None], registry: Callable[[], object]) -> None:
+        try:
+            book()
+        except Refused as refusal:
+            self.refused(str(refusal), registry)
+        else:
+            registry()
+
+    def refused(self, code: str, operation: Callable[[], object]) -> None:
+        before = self.place.dump()
+        with pytest.raises(QuinionError) as refusal:
+            operation()
+        assert refusal.value.code == code
+        assert self.place.dump() == before
+
+
+def agree_on_revisions(listed: list[Revision], book: DayBook) -> None:
+    starts = [revision.effective_from for revision in listed]
+    assert starts == sorted(starts, reverse=True)
+    assert {r.revision_id: (r.effective_from, r.effective_to, r.status) for r in listed} == {
+        id_: (day_of(entry.start), entry.end, entry.status) for id_, entry in book.entries.items()
+    }
+
+
+def agree_on_days(listed: list[Revision], book: DayBook) -> None:
+    for page, holder in zip(ASKED, book.holders(ASKED), strict=True):
+        found = resolve("A", listed, day_of(page))
+        assert answer(found) == holder
+        number = date_to_int(day_of(page))
+        filtered = [
+            revision
+            for revision in listed
+            if revision.is_ready
+            and date_to_int(revision.effective_from) <= number <= end_to_int(revision.effective_to)
+        ]
+        assert filtered == ([found.revision] if found.revision else [])
+
+
+def answer(found: Resolution) -> str:
+    """The id or the reason; exactly one of them is there."""
+    assert (found.revision is None) != (found.reason is None)
+    return found.revision.revision_id if found.revision else str(found.reason)
+
+
+@pytest.fixture(params=["sqlite", "redis"])
+def place(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Place]:
+    folder = tmp_path_factory.mktemp("place")
+    if request.param == "sqlite":
+        yield Place(folder, None)
+        return
+    with redis_server(folder) as server:
+        yield Place(folder, server)
+
+
+def live(place: Place, how_long: settings) -> None:
+    life = type("Life", (RegistryLife,), {"place": place})
+    run_state_machine_as_test(life, settings=how_long)
+
+
+def test_dates_are_right_whatever_happens(place: Place) -> None:
+    live(place, QUICK)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1800)
+def test_dates_are_right_whatever_happens_for_long(place: Place) -> None:
+    live(place, LONG)
