@@ -128,6 +128,21 @@ def search(
     )
 
 
+@app.command(
+    context_settings={
+        "allow_extra_args": True,
+        "ignore_unknown_options": True,
+        "help_option_names": [],
+    },
+    add_help_option=False,
+)
+def policy(context: typer.Context) -> None:
+    """Manage policies, their revisions and texts; see quinion policy --help."""
+    from quinion.cli.policy import app as policy_app
+
+    policy_app(context.args, prog_name="quinion policy")
+
+
 @app.command()
 def doctor(json: Json = False) -> None:
     """Check what is installed, which model and engine are used, and whether the home is well."""

@@ -8,7 +8,7 @@ next dated search of the process that has it.
 
 import json
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict
 from datetime import UTC, date, datetime
 from pathlib import Path
@@ -22,24 +22,26 @@ from rich.table import Table
 
 from quinion.cli.client import Answer, call, connect
 from quinion.cli.timeline import draw_timeline
-from quinion.errors import HomeInUse, InvalidInput, PolicyExists, QuinionError, RevisionMissing
+from quinion.errors import FileMissing, HomeInUse, InvalidInput, PolicyExists, QuinionError
 from quinion.model.dates import parse_date
 from quinion.model.policy import (
     KEEP,
     SEED_POLICIES,
     PolicyCategory,
     PolicyDraft,
-    Revision,
     RevisionDraft,
     RevisionEdit,
 )
 from quinion.model.revisions import EffectiveDateResolver, Plan, Resolution, plan_deletion
 from quinion.pipeline.engine import open_engine
 from quinion.servers import policy_kb
+from quinion.servers.policy_kb.check import find_problems
 from quinion.settings import Settings
 from quinion.store.registry import PolicyRegistry, open_registry
 
-app = typer.Typer(help="Policies, their revisions, and which was in force when.")
+app = typer.Typer(
+    help="Policies, their revisions, and which was in force when.", add_completion=False
+)
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
 Source = Annotated[str, typer.Argument(help="Source slug, e.g. NPPF.")]
@@ -227,3 +229,150 @@ def check(json: Json = False) -> None:
     problems = anyio.run(_check)
     _tell(json, {"problems": problems}, "\n".join(problems) or "Registry and texts agree.")
     raise typer.Exit(int(bool(problems)))
+
+
+@app.command()
+def seed(
+    texts: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[SOURCE@DATE=PDF]...", help="Texts to ingest, and since when."),
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Register the six seed policies, and ingest the texts that are named.
+
+    Example: quinion policy seed NPPF@2024-12-12=nppf.pdf LTN_1_20@2020-07-27=ltn-1-20.pdf
+    """
+    named = [_parse_text(text) for text in texts or []]
+    with _registry() as registry:
+        for draft in SEED_POLICIES:
+            with suppress(PolicyExists):
+                registry.create_policy(draft)
+        plans = [
+            (registry.create_revision(source, RevisionDraft(f"{day:%B %Y}", day)), file)
+            for source, day, file in named
+        ]
+    sources = [draft.source for draft in SEED_POLICIES]
+    _tell(json and not plans, {"policies": sources}, f"Registered: {', '.join(sources)}.")
+    failed = [
+        _ingest(plan.revision.source, plan.revision.revision_id, file, reindex=False, as_json=json)
+        for plan, file in plans
+    ]
+    raise typer.Exit(int(any(failed)))
+
+
+def _parse_text(text: str) -> tuple[str, date, Path]:
+    source, at, rest = text.partition("@")
+    day, equals, file = rest.partition("=")
+    if not (at and equals):
+        raise InvalidInput(f"{text!r} is not of the form SOURCE@DATE=PDF.")
+    path = Path(file)
+    _check_file(path)
+    return source, parse_date(day), path
+
+
+def _parse_end(text: str | None) -> date | None:
+    return None if text is None else parse_date(text)
+
+
+def _check_file(file: Path | None) -> None:
+    if file is not None and not file.is_file():
+        raise FileMissing(f"There is no file {file}.")
+
+
+@contextmanager
+def _registry() -> Iterator[PolicyRegistry]:
+    settings = Settings.from_environment()
+    settings.home.mkdir(parents=True, exist_ok=True)
+    registry = open_registry(settings.home / policy_kb.REGISTRY_FILE, settings.redis_url)
+    try:
+        yield registry
+    finally:
+        registry.close()
+
+
+def _bring_into_step(plan: Plan) -> None:
+    """Have the dates on chunks follow now, unless the process that has the home will do it."""
+    if any(revision.chunk_count for revision in (plan.revision, *plan.others)):
+        with suppress(HomeInUse):
+            anyio.run(_step)
+
+
+async def _step() -> None:
+    async with open_engine(Settings.from_environment()) as engine:
+        await policy_kb.open_knowledge(engine).in_step()
+
+
+async def _check() -> list[str]:
+    async with open_engine(Settings.from_environment()) as engine:
+        return await find_problems(policy_kb.open_knowledge(engine))
+
+
+def _call(tool: str, arguments: Answer, title: str = "") -> Answer:
+    async def run() -> Answer:
+        async with connect(Settings.from_environment(), policy_kb.NAME) as client:
+            with Progress(console=Console(stderr=True), transient=True) as bars:
+                bar = bars.add_task(title, total=None, visible=bool(title))
+
+                async def show(done: float, total: float | None, _message: str | None) -> None:
+                    bars.update(bar, completed=done, total=total)
+
+                return await call(client, tool, arguments, show)
+
+    answer = anyio.run(run)
+    if answer["status"] == "error":
+        raise QuinionError(answer["message"])
+    return answer
+
+
+def _ingest(source: str, revision_id: str, file: Path, *, reindex: bool, as_json: bool) -> int:
+    arguments: Answer = {
+        "source": source,
+        "revision_id": revision_id,
+        "file_path": str(file.absolute()),
+        "reindex": reindex,
+    }
+    answer = _call("ingest_policy_revision", arguments, file.name)
+    _tell(
+        as_json,
+        answer,
+        f"{revision_id}: {answer['page_count']} pages in {answer['chunks_created']} chunks "
+        f"({answer['extraction_method']}).",
+    )
+    return 0
+
+
+def _ask(question: str, yes: bool) -> None:
+    if not yes:
+        typer.confirm(question, abort=True, err=True)
+
+
+def _gave_way(plan: Plan) -> str:
+    return "".join(f" {other.revision_id} ends on {other.effective_to}." for other in plan.others)
+
+
+def _plain(plan: Plan) -> dict[str, Any]:
+    return {"revision": asdict(plan.revision), "others": [asdict(other) for other in plan.others]}
+
+
+def _describe(resolution: Resolution) -> str:
+    found = resolution.revision
+    if found is None:
+        awaited = resolution.unready
+        note = f" ({awaited.revision_id} is {awaited.status})" if awaited else ""
+        return f"{resolution.source} on {resolution.day}: {resolution.reason}{note}"
+    return (
+        f"{resolution.source} on {resolution.day}: {found.version_label} "
+        f"({found.revision_id}), in force {found.period}"
+    )
+
+
+def _tell(as_json: bool, data: Any, line: str) -> None:
+    if as_json:
+        _print_json(data)
+    else:
+        typer.echo(line)
+
+
+def _print_json(data: Any) -> None:
+    typer.echo(json.dumps(data, indent=2, ensure_ascii=False, default=str))

@@ -17,6 +17,7 @@ from quinion.store.marks import Marks
 from quinion.store.registry import open_registry
 
 NAME = "policy-kb"
+REGISTRY_FILE = "policies.db"
 
 INSTRUCTIONS = """\
 Planning policies and their revisions, and which text was in force on a given date.
@@ -54,7 +55,7 @@ def build(engine: Engine) -> ContractServer:
 def open_knowledge(engine: Engine) -> KnowledgeBase:
     """The knowledge base of the engine's home; see `build`."""
     home = engine.settings.home
-    registry = open_registry(home / "policies.db", engine.settings.redis_url)
+    registry = open_registry(home / REGISTRY_FILE, engine.settings.redis_url)
     engine.at_close(registry.close)
     marks = Marks(home / "marks.db", engine.place)
     engine.at_close(marks.close)
