@@ -16,7 +16,7 @@ import jsonschema  # type: ignore[import-untyped]
 from anyio.from_thread import BlockingPortal, start_blocking_portal
 from mcp import Client, StdioServerParameters
 from mcp.client import Transport
-from mcp.types import CallToolResult, TextContent, Tool
+from mcp.types import CallToolResult, TextContent
 
 Answer = dict[str, Any]
 Progress = tuple[float, float | None, str | None]
@@ -28,9 +28,9 @@ PATIENCE_S = 60.0
 class Job:
     """A call that is under way."""
 
-    def __init__(self, tool: Tool | None) -> None:
+    def __init__(self, validator: Any) -> None:
         self.progress: list[Progress] = []
-        self._tool = tool
+        self._validator = validator
         self._reported = threading.Event()
         self._future: Future[CallToolResult]
 
@@ -62,7 +62,7 @@ class Job:
 
     def result(self) -> Answer:
         """The answer, after it was checked."""
-        return check_answer(self._tool, self._future.result(PATIENCE_S))
+        return check_answer(self._validator, self._future.result(PATIENCE_S))
 
     async def _call(self, client: Client, name: str, arguments: Answer) -> CallToolResult:
         with anyio.fail_after(PATIENCE_S):
@@ -80,10 +80,14 @@ class Session:
         self.client = client
         self._portal = portal
         self.tools = {tool.name: tool for tool in portal.call(client.list_tools).tools}
+        self._validators = {
+            name: jsonschema.Draft202012Validator(tool.output_schema)
+            for name, tool in self.tools.items()
+        }
 
     def start(self, tool: str, **arguments: Any) -> Job:
         """Call a tool, and do not wait for the answer."""
-        job = Job(self.tools.get(tool))
+        job = Job(self._validators.get(tool))
         return job.begin(self._portal, self.client, tool, arguments)
 
     def call(self, tool: str, **arguments: Any) -> Answer:
@@ -103,15 +107,16 @@ def open_session(
         yield Session(portal, client)
 
 
-def check_answer(tool: Tool | None, result: CallToolResult) -> Answer:
-    """The structured answer; its text says the same, and its shape is the one announced."""
+def check_answer(validator: Any, result: CallToolResult) -> Answer:
+    """The structured answer; its text says the same, and its shape is the one announced.
+
+    An unknown tool has announced nothing, and has no validator.
+    """
     answer = result.structured_content
     assert isinstance(answer, dict)
     [content] = result.content
     assert isinstance(content, TextContent)
     assert json.loads(content.text) == answer
-    if tool is not None:
-        assert tool.output_schema is not None
-        jsonschema.Draft202012Validator.check_schema(tool.output_schema)
-        jsonschema.validate(answer, tool.output_schema, jsonschema.Draft202012Validator)
+    if validator is not None:
+        validator.validate(answer)
     return answer

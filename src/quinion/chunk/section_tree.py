@@ -4,20 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from quinion.chunk.section_marks import Mark
-from quinion.model.section import Kind
+from quinion.model.section import CAPTIONED, Kind
 
-LEAVES = frozenset(
-    {
-        Kind.FRONT,
-        Kind.CONTENTS,
-        Kind.TABLE,
-        Kind.FIGURE,
-        Kind.MAP,
-        Kind.BOX,
-        Kind.FOOTNOTE,
-    }
-)
-CAPTIONED = frozenset({Kind.TABLE, Kind.FIGURE, Kind.MAP, Kind.BOX})
+LEAVES = CAPTIONED | {Kind.FRONT, Kind.CONTENTS, Kind.FOOTNOTE}
 _ANNEXES = frozenset({Kind.ANNEX, Kind.APPENDIX, Kind.SCHEDULE})
 _OUTERMOST = _ANNEXES | {Kind.PART, Kind.CHAPTER}
 

@@ -18,19 +18,15 @@ from itertools import accumulate
 from quinion.chunk.recursive import STANDARD, Sizes, split
 from quinion.chunk.section_contents import find_contents
 from quinion.chunk.section_furniture import find_furniture
-from quinion.chunk.section_marks import (
-    Mark,
-    Page,
-    find_headings,
-    find_inner,
-    find_labelled,
-    find_numbered,
-)
+from quinion.chunk.section_headings import find_headings
+from quinion.chunk.section_labels import find_labelled
+from quinion.chunk.section_marks import Document, Mark
 from quinion.chunk.section_notes import Note, find_notes
+from quinion.chunk.section_numbers import find_inner, find_numbered
 from quinion.chunk.section_prints import Prints, measure
-from quinion.chunk.section_tree import CAPTIONED, LEAVES, Node, Tree, name_chapters
+from quinion.chunk.section_tree import LEAVES, Node, Tree, name_chapters
 from quinion.model.line import Line
-from quinion.model.section import Kind, Section, SectionChunk, Span
+from quinion.model.section import CAPTIONED, Kind, Section, SectionChunk, Span
 
 LINE_BREAK = "\n"
 
@@ -112,12 +108,12 @@ def _read_outline(lines: Sequence[Line]) -> _Outline:
         for line in note.lines
     }
     free = [i for i in range(len(lines)) if i not in furniture | contents.lines and i not in notes]
-    page = Page(lines, free, prints, contents)
-    marks, repeats = find_labelled(page)
-    marks += find_numbered(page, {mark.first for mark in marks} | repeats)
+    document = Document(lines, free, prints, contents)
+    marks, repeats = find_labelled(document)
+    marks += find_numbered(document, {mark.first for mark in marks} | repeats)
     marks.sort(key=lambda mark: mark.first)
-    marks += find_inner(page, marks)
-    marks += find_headings(page, marks, repeats)
+    marks += find_inner(document, marks)
+    marks += find_headings(document, marks, repeats)
     marks = name_chapters(sorted(marks, key=lambda mark: mark.first))
     by_line: dict[int, list[Mark]] = {}
     for mark in marks:

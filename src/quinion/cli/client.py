@@ -8,12 +8,11 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 from mcp import Client
-from mcp.client.sse import sse_client
 
 from quinion.errors import HomeInUse, QuinionError
 from quinion.pipeline.engine import open_engine
 from quinion.servers.catalog import find_server
-from quinion.servers.holder import SILENCE_S, authorization, find_address
+from quinion.servers.holder import dial, find_address
 from quinion.settings import Settings
 
 Answer = dict[str, Any]
@@ -34,10 +33,7 @@ async def connect(settings: Settings, name: str) -> AsyncIterator[Client]:
             yield client
     except HomeInUse as error:
         address = find_address(settings, name, error)
-        transport = sse_client(
-            f"{address}/sse", authorization(settings), sse_read_timeout=SILENCE_S
-        )
-        async with Client(transport) as client:
+        async with Client(dial(address, settings)) as client:
             yield client
 
 

@@ -27,19 +27,23 @@ MIN_LAYER_CHARACTERS = 10
 # Under this mean confidence somebody should look at the page.
 LOW_CONFIDENCE = 70.0
 # A dense A4 page takes 2 to 7 s of a busy core, a map of 140 million pixels 45 s.
-OCR_TIMEOUT_S = 180.0
+OCR_TIMEOUT_S = 55.0
 
 _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """Whether and how finely to OCR, and how large a file may be."""
+    """Whether and how finely to OCR, and how large a file may be.
+
+    `extension` is the one that the file goes by, where its own name has none: a link's, say.
+    """
 
     ocr: bool = True
     ocr_dpi: int = 300
     max_pages: int = 5_000
     max_pixels: int = 200_000_000
+    extension: str = ""
 
 
 class _File(Protocol):
@@ -87,7 +91,7 @@ def read_pages(path: Path, first: int, last: int, options: Options) -> Iterator[
 
 @contextmanager
 def _open(path: Path, options: Options) -> Iterator[_File]:
-    is_pdf = recognize(path) is FileKind.PDF
+    is_pdf = recognize(path, options.extension) is FileKind.PDF
     with open_pdf(path) if is_pdf else open_image(path, options.max_pixels) as file:
         if file.page_count > options.max_pages:
             raise ExtractionFailed(

@@ -15,7 +15,7 @@ DPI = 150
 # An A3 page at that resolution.
 MAX_PIXELS = 4_500_000
 # Ten times what the slowest page took that we measured, a map of 500 words.
-TIMEOUT_S = 60.0
+TIMEOUT_S = 25.0
 
 # Receipts, forms and tables have short lines, but their words are half of the ink or more;
 # in the pictures that we measured they are less than a third.

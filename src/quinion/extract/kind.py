@@ -33,15 +33,15 @@ _IMAGE_STARTS = {
 }
 
 
-def recognize(path: Path) -> FileKind:
-    """The kind of a file that can be opened and is what its name says.
+def recognize(path: Path, extension: str = "") -> FileKind:
+    """The kind of a file that can be opened and is what its name, or the extension, says.
 
     Raises:
         FileMissing: there is no such file.
         UnsupportedFile: the extension is none that we read.
         ExtractionFailed: empty, unreadable, or a PDF under an image's name or the other way.
     """
-    kind = KINDS.get(path.suffix.lower())
+    kind = KINDS.get((extension or path.suffix).lower())
     if kind is None:
         raise UnsupportedFile(
             f"{path.name}: files that end in {path.suffix or 'nothing'} are not read. "

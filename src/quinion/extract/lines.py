@@ -11,6 +11,7 @@ from left to right. Apart from that, and from white space, the rows of a page ar
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -56,7 +57,7 @@ def read_lined_pages(path: Path, first: int, last: int, options: Options) -> Ite
         ToolMissing: a page needs OCR and Tesseract is not installed.
         ExtractionFailed: a page is damaged, or Tesseract failed or took too long.
     """
-    is_pdf = recognize(path) is FileKind.PDF
+    is_pdf = recognize(path, options.extension) is FileKind.PDF
     with ExitStack() as stack:
         document: pymupdf.Document | None = None
         # `read_pages` goes first: it says what is wrong with a file that cannot be opened.
@@ -111,7 +112,7 @@ def _beside(one: Box, other: Box) -> bool:
 
 def _line(page_number: int, row: Sequence[_Piece]) -> Line:
     text = row[0].text
-    for left, right in zip(row, row[1:], strict=False):
+    for left, right in pairwise(row):
         text += ("" if right.box[0] - left.box[2] < _SPACE else " ") + right.text
     spans = [span for piece in row for span in piece.spans if span["text"].strip()]
     weights: dict[float, int] = {}

@@ -28,6 +28,10 @@ class Kind(StrEnum):
     FOOTNOTE = "Footnote"
 
 
+CAPTIONED = frozenset({Kind.TABLE, Kind.FIGURE, Kind.MAP, Kind.BOX})
+"""What stands in the text of another section, under a caption."""
+
+
 @dataclass(frozen=True, slots=True)
 class Section:
     """One section, without the sections inside it: they have their own.

@@ -245,7 +245,8 @@ async def open_engine(settings: Settings) -> AsyncIterator[Engine]:
     place = Place(settings.chroma_folder, settings.chroma_url)
     async with AsyncExitStack() as stack:
         lock = stack.enter_context(hold(settings.home, __version__))
-        if place.folder and not place.url and not place.folder.is_relative_to(settings.home):
+        if place.folder and not place.url:
+            # Also where it lies inside the home: another home may be pointed at it.
             stack.enter_context(hold(place.folder, __version__))
         embedder = LocalEmbedder(settings.home / "models", settings.model_dir)
         journal = Journal(settings.home / "journal.db", str(place))

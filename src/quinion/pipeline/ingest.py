@@ -4,7 +4,7 @@
 the outcome is `Engine.writing`, with records that the server's contract shapes.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -40,6 +40,7 @@ class Reading:
 
     inspection: Inspection
     pages: Sequence[Page]
+    probed: Mapping[int, PageKind]
 
     @property
     def is_picture(self) -> bool:
@@ -52,7 +53,7 @@ class Reading:
 
     @property
     def contains_drawings(self) -> bool:
-        return contains_drawings(self.inspection, self.pages)
+        return contains_drawings(self.inspection, self.pages, self.probed)
 
 
 async def read(
@@ -65,18 +66,22 @@ async def read(
     Raises:
         ExtractionFailed: it can't be read, or changed meanwhile.
     """
-    workers, path, options = engine.workers, str(source.real_path), {"ocr": ocr}
+    workers, path = engine.workers, str(source.real_path)
+    options = {"ocr": ocr, "extension": source.path.suffix}
     found = await workers.first("inspect", path=path, options=options)
     inspection = Inspection(found["page_count"], tuple(found["image_ratios"]))
-    kinds: list[PageKind] = []
+    probed: dict[int, PageKind] = {}
+
+    async def note(item: Frame) -> None:
+        probed[item["number"]] = PageKind(item["kind"])
+
     if ocr and (numbers := choose_pages_to_probe(inspection, threshold)):
-        probed = await workers.first("probe", path=path, numbers=numbers, options=options)
-        kinds = [PageKind(kind) for kind in probed["kinds"]]
-    if decide(inspection, threshold, kinds) is Verdict.PICTURE:
-        return Reading(inspection, [])
+        await workers.run("probe", note, path=path, numbers=numbers, options=options)
+    if decide(inspection, threshold, list(probed.values())) is Verdict.PICTURE:
+        return Reading(inspection, [], probed)
     pages = await _read_pages(workers, path, inspection.page_count, options, progress)
     await in_thread(check_unchanged, source)
-    return Reading(inspection, pages)
+    return Reading(inspection, pages, probed)
 
 
 class Embeddable(Protocol):
@@ -114,7 +119,8 @@ async def read_lined(engine: Engine, source: Source, progress: Progress) -> list
     Raises:
         ExtractionFailed: it can't be read, or changed meanwhile.
     """
-    path, options = str(source.real_path), {"ocr": True}
+    path = str(source.real_path)
+    options = {"ocr": True, "extension": source.path.suffix}
     found = await engine.workers.first("inspect", path=path, options=options)
     pages: dict[int, LinedPage] = {}
 

@@ -33,8 +33,9 @@ def _inspect(path: str, options: Frame) -> Iterator[Frame]:
 
 
 def _probe(path: str, numbers: list[int], options: Frame) -> Iterator[Frame]:
-    kinds = document.probe(Path(path), numbers, document.Options(**options))
-    yield {"kinds": [str(kind) for kind in kinds]}
+    for number in numbers:
+        [kind] = document.probe(Path(path), [number], document.Options(**options))
+        yield {"number": number, "kind": str(kind)}
 
 
 def _read_pages(path: str, first: int, last: int, options: Frame) -> Iterator[Frame]:

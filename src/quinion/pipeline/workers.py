@@ -22,7 +22,8 @@ from quinion.errors import ExtractionFailed, QuinionError
 from quinion.pipeline.frames import LENGTH_BYTES, LONGEST, Frame, decode, decode_length, encode
 
 SILENCE_S = 120.0
-"""The longest that a worker may go without finishing a page; Tesseract's own limit is lower."""
+"""The longest that a worker may go without finishing a page. OCR may take two runs of
+Tesseract, each with a limit of its own that is under half of this."""
 
 OnItem = Callable[[Frame], Awaitable[None]]
 

@@ -32,7 +32,7 @@ log = logging.getLogger(__name__)
 
 LOOPBACK = "127.0.0.1"
 EVERYWHERE = "0.0.0.0"  # noqa: S104 - only with a token, or when the user names it
-GRACE_S = 5
+GRACE_S = 2
 BACKLOG = 512
 
 
@@ -124,6 +124,7 @@ async def serve(
     Raises:
         BadSetting: a port is taken.
     """
+    logging.getLogger("uvicorn.error").addFilter(_is_news)
     with contextlib.ExitStack() as stack:
         running = []
         addresses = {}
@@ -167,6 +168,12 @@ class _Uvicorn(uvicorn.Server):
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
         self.ready.set()
+
+
+def _is_news(record: logging.LogRecord) -> bool:
+    """Not: that a request was cancelled, which is how a server with open streams stops."""
+    kind = record.exc_info[0] if record.exc_info else None
+    return not (kind is not None and issubclass(kind, anyio.get_cancelled_exc_class()))
 
 
 def _config(app: ASGIApp) -> uvicorn.Config:

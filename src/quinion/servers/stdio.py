@@ -8,7 +8,6 @@ import contextlib
 import logging
 
 import anyio
-from mcp.client.sse import sse_client
 from mcp.server.stdio import stdio_server
 from mcp.shared._stream_protocols import ReadStream, WriteStream
 from mcp.shared.message import SessionMessage
@@ -16,7 +15,7 @@ from mcp.shared.message import SessionMessage
 from quinion.errors import HomeInUse, QuinionError
 from quinion.pipeline.engine import Engine, open_engine
 from quinion.servers.catalog import Entry
-from quinion.servers.holder import SILENCE_S, authorization, find_address
+from quinion.servers.holder import dial, find_address
 from quinion.settings import Settings
 
 log = logging.getLogger(__name__)
@@ -46,8 +45,7 @@ async def _open_store(engine: Engine) -> None:
 async def _relay(address: str, settings: Settings) -> None:
     log.info("the home is in use: passing messages on to %s", address)
     async with (
-        # SSE carries the messages as they are.
-        sse_client(f"{address}/sse", authorization(settings), sse_read_timeout=SILENCE_S) as server,
+        dial(address, settings) as server,
         stdio_server() as client,
         anyio.create_task_group() as group,
     ):

@@ -6,13 +6,12 @@ import re
 from collections.abc import Iterator
 from urllib.parse import urlsplit
 
-import httpx2
 import psutil  # type: ignore[import-untyped]
 import pytest
 
 from tests.contract.conftest import NewHome
 from tests.contract.document_store.asking import list_documents
-from tests.contract.process import HttpServer, read_note, run_http
+from tests.contract.process import HttpServer, plain_client, read_note, run_http
 
 TOKEN = "correct-horse-battery-staple"
 WRONG_TOKEN = "incorrect-horse"
@@ -81,7 +80,7 @@ def authorization(value: str | None) -> dict[str, str]:
 def first_of_stream(server: HttpServer, path: str, headers: dict[str, str]) -> tuple[int, str, str]:
     """Status, media type and first line of an answer that does not end by itself."""
     with (
-        httpx2.Client(timeout=10) as client,
+        plain_client() as client,
         client.stream("GET", server.address + path, headers=headers) as response,
     ):
         return response.status_code, response.headers["content-type"], next(response.iter_lines())
@@ -211,7 +210,7 @@ def test_without_a_token_any_client_is_served(server: HttpServer, transport: str
 
 def test_sse_opens_a_stream_that_names_the_message_endpoint(server: HttpServer) -> None:
     with (
-        httpx2.Client(timeout=10) as client,
+        plain_client() as client,
         client.stream("GET", f"{server.address}/sse") as response,
     ):
         assert response.status_code == 200
@@ -237,7 +236,7 @@ def test_mcp_takes_post_get_and_delete_through_a_session(server: HttpServer) -> 
         "MCP-Protocol-Version": "2025-06-18",
     }
     with (
-        httpx2.Client(timeout=10) as client,
+        plain_client() as client,
         client.stream("GET", f"{server.address}/mcp", headers=headers) as stream,
     ):
         assert stream.status_code == 200

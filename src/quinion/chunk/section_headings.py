@@ -1,0 +1,76 @@
+"""Headings without a number: large or bold lines with a title's wording.
+
+One that is no larger than the running text counts only where the text is not numbered, or
+where another mark comes right after it: a bold line in the middle of a paragraph is no heading.
+"""
+
+from collections.abc import Sequence, Set
+
+from quinion.chunk.section_marks import Document, Mark
+from quinion.chunk.section_prints import is_title
+from quinion.model.section import Kind
+
+# There is white space above a heading, of at least this part of its size.
+_SPACE_ABOVE = 0.3
+# A first page with fewer lines of running text is a cover, and its large print no heading.
+_FEWEST_PROSE_LINES = 4
+_PROSE_LINE = 50
+
+
+def find_headings(document: Document, marks: Sequence[Mark], repeats: Set[int]) -> list[Mark]:
+    """The headings that are none of the marks.
+
+    `repeats` are lines that repeat the heading of one of these.
+    """
+    taken = {index for mark in marks for index in range(mark.first, mark.last + 1)} | repeats
+    numbered = any(mark.kind is Kind.PARA for mark in marks)
+    opening = {mark.first for mark in marks}
+    cover = 1 if _has_cover(document) else 0
+    found: list[Mark] = []
+    # From the end, because what is a heading depends on what follows.
+    for mark in reversed(_read_titles(document, taken)):
+        line = document.lines[mark.first]
+        below = document.below(mark.last)
+        if line.page_number == cover:
+            continue
+        if (
+            document.prints.is_large(line)
+            or below in opening
+            or (not numbered and below is not None and _stands_apart(document, mark.first))
+        ):
+            found.append(mark)
+            opening.add(mark.first)
+    return found[::-1]
+
+
+def _read_titles(document: Document, taken: Set[int]) -> list[Mark]:
+    """What is printed as a heading and reads as one, with all its lines."""
+    titles: list[Mark] = []
+    end = -1
+    for index in document.free:
+        line = document.lines[index]
+        if index <= end or index in taken or not document.prints.stands_out(line):
+            continue
+        mark = document.read_mark(index, Kind.HEADING, "", line.text)
+        end = mark.last
+        if is_title(mark.title) and taken.isdisjoint(range(mark.first, mark.last + 1)):
+            titles.append(mark)
+    return titles
+
+
+def _has_cover(document: Document) -> bool:
+    first = [document.lines[i] for i in document.free if document.lines[i].page_number == 1]
+    prose = [line for line in first if len(line.text) >= _PROSE_LINE]
+    return len(prose) < _FEWEST_PROSE_LINES
+
+
+def _stands_apart(document: Document, index: int) -> bool:
+    """Whether there is white space above the line, or it opens its page or column."""
+    line = document.lines[index]
+    before = document.lines[index - 1] if index else None
+    if before is None or before.page_number != line.page_number:
+        return True
+    if line.box is None or before.box is None or line.size is None:
+        return False
+    gap = line.box[1] - before.box[3]
+    return gap > line.size * _SPACE_ABOVE or line.box[1] < before.box[1]

@@ -1,0 +1,155 @@
+"""Sections that say what they are: `Chapter 5`, `Policy H1`, `Table 5-2`, `Annex B`.
+
+A label alone is not enough: "Table 2 shows" and "Policy H1 applies" begin lines too. A mark has
+to look like a heading, or the list of contents has to name it, or where neither can be known
+(after OCR) it has to be written as headings are.
+"""
+
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Sequence, Set
+from dataclasses import replace
+
+from quinion.chunk.section_chains import Number, best_chain
+from quinion.chunk.section_marks import (
+    BARE_POLICY,
+    BETWEEN,
+    CAPTIONS,
+    CODE,
+    LABELLED,
+    Document,
+    Mark,
+    count_of,
+)
+from quinion.chunk.section_prints import is_title
+from quinion.model.section import Kind
+
+# Policies without the word `Policy`, as `DM1: …`, are so many at least.
+_FEWEST_BARE = 4
+
+_SEPARATED = re.compile(r"\s*[:–—-]\s*\S")
+_MENTION = re.compile(rf"(?i:polic(?:y|ies))\s+({CODE})(?!\.?\d)")
+_CONTINUED = re.compile(r"\bcont(?:inued|['’]?d|\.)", re.IGNORECASE)
+
+
+def find_labelled(document: Document) -> tuple[list[Mark], set[int]]:
+    """The sections with a label, and the lines that only repeat the heading of one of them."""
+    found: list[Mark] = []
+    for index in document.free:
+        found.extend(_read_label(document, index))
+    found.extend(_find_bare_policies(document, {mark.first for mark in found}))
+    for kind in (Kind.PART, Kind.SECTION):
+        found = _counted_from_first(found, kind)
+    kept = _without_repeats(found)
+    return kept, {mark.first for mark in found} - {mark.first for mark in kept}
+
+
+def _read_label(document: Document, index: int) -> Iterator[Mark]:
+    text = document.lines[index].text
+    for kind, pattern in LABELLED:
+        if match := pattern.fullmatch(text):
+            mark = document.read_mark(index, kind, match[1], match[2])
+            if _is_heading(document, mark, match[2]):
+                number = (count_of(match[1]),) if kind is Kind.CHAPTER else ()
+                yield replace(mark, number=number)
+                return
+    for kind, pattern in CAPTIONS:
+        if match := pattern.fullmatch(text):
+            mark = document.read_mark(index, kind, match[1].replace("–", "-"), match[2])
+            if _is_caption(document, mark, match[2]):
+                yield mark
+                return
+
+
+def _is_heading(document: Document, mark: Mark, rest: str) -> bool:
+    """Whether a line with a label is the heading that it seems to be.
+
+    `rest` is what follows the label on the line.
+    """
+    line = document.lines[mark.first]
+    if not _may_follow(rest, mark.title):
+        return False
+    if document.contents.names(line.text):
+        return True
+    if mark.kind is Kind.PART:
+        # A part is larger than what it is divided into; what is not is a part of a policy.
+        return document.prints.is_large(line)
+    if line.size is None:
+        return not rest or _SEPARATED.match(rest) is not None
+    return document.prints.stands_out(line)
+
+
+def _is_caption(document: Document, mark: Mark, rest: str) -> bool:
+    line = document.lines[mark.first]
+    if not _may_follow(rest, mark.title):
+        return False
+    prints = document.prints
+    if prints.stands_out(line) or prints.is_small(line) or document.contents.names(line.text):
+        return True
+    # In the print of the running text, or none: only with a colon or dash, and not where the
+    # sentence of the line above has broken off.
+    return _SEPARATED.match(rest) is not None and not _breaks_off(document, mark.first)
+
+
+def _breaks_off(document: Document, below: int) -> bool:
+    line = document.lines[below - 1]
+    if below == 0 or line.page_number != document.lines[below].page_number:
+        return False
+    return line.text[-1].isalnum() and not document.prints.stands_out(line)
+
+
+def _may_follow(rest: str, title: str) -> bool:
+    """Whether a title follows the label, and not the rest of a sentence."""
+    words = rest.lstrip(BETWEEN)
+    return not words or (not words[0].islower() and words[0] not in ",;)" and is_title(title))
+
+
+def _find_bare_policies(document: Document, taken: Set[int]) -> Iterator[Mark]:
+    """Policies that are headed by their code alone, as `DM1: Housing`."""
+    families: dict[str, list[Mark]] = defaultdict(list)
+    for index in document.free:
+        match = BARE_POLICY.fullmatch(document.lines[index].text)
+        if match is None or index in taken:
+            continue
+        mark = document.read_mark(index, Kind.POLICY, match[1], match[2])
+        if _is_heading(document, mark, match[2]):
+            families[re.sub(r"[\W\d].*", "", match[1])].append(mark)
+    chains = [
+        [family[place] for place in best_chain([_digits(mark.name) for mark in family])]
+        for family in families.values()
+    ]
+    named = [chain for chain in chains if len(chain) > 1 or document.contents.names(chain[0].title)]
+    codes = {mark.name for chain in named for mark in chain}
+    if len(codes) >= _FEWEST_BARE and _are_called_policies(document, codes):
+        for chain in named:
+            yield from chain
+
+
+def _are_called_policies(document: Document, codes: Set[str]) -> bool:
+    """Whether one of the codes is said to be a policy's: `policy DM1`. Aims have codes too."""
+    said = (match for line in document.lines for match in _MENTION.finditer(line.text))
+    return any(match[1] in codes for match in said)
+
+
+def _digits(name: str) -> Number:
+    return tuple(int(number) for number in re.findall(r"\d+", name))
+
+
+def _counted_from_first(marks: Sequence[Mark], kind: Kind) -> list[Mark]:
+    """Without the marks of a kind, unless one of them is number 1."""
+    if any(mark.kind is kind and mark.name in {"1", "I", "A"} for mark in marks):
+        return list(marks)
+    return [mark for mark in marks if mark.kind is not kind]
+
+
+def _without_repeats(marks: Sequence[Mark]) -> list[Mark]:
+    """One mark for a name: the largest, or the first of these.
+
+    Repeats are headings of continued boxes and tables, and lists that name policies.
+    """
+    best: dict[tuple[Kind, str], Mark] = {}
+    for mark in marks:
+        key = (mark.kind, mark.name.replace(" ", "").casefold())
+        if key not in best or (mark.size > best[key].size and not _CONTINUED.search(mark.title)):
+            best[key] = mark
+    return sorted(best.values(), key=lambda mark: mark.first)

@@ -1,0 +1,130 @@
+"""Sections that are counted: `9. Transport`, `3.2 Foundations`, `5.12 …`, `116. …`.
+
+There are three ways of counting. Headings and dotted paragraphs count each other: 5, 5.1, 5.2,
+6. Plain paragraphs are counted through the document: 1. to 243. And some documents count
+plain paragraphs anew in each policy, annex or chapter.
+"""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence, Set
+from dataclasses import replace
+
+from quinion.chunk.section_chains import Number, best_chain
+from quinion.chunk.section_marks import ALIGNED, NUMBERED, Document, Mark
+from quinion.chunk.section_prints import is_title
+from quinion.model.section import CAPTIONED, Kind
+
+# A numbered heading weighs more in its chain than a paragraph: the same number may be a list's.
+_HEADING_WEIGHT = 1.5
+# A chain of paragraph numbers with fewer members is a list, or chance.
+_SHORTEST_CHAIN = 8
+_FEWEST_DOTTED = 3
+
+_PLAIN = re.compile(r"(\d{1,3})\.\s+(\S.*)")
+
+
+def find_numbered(document: Document, taken: Set[int]) -> list[Mark]:
+    """Numbered headings, and the paragraphs that are counted through the document."""
+    outline = _find_outline(document, taken)
+    headings = [mark for mark in outline if mark.kind is not Kind.PARA]
+    dotted = [mark for mark in outline if mark.kind is Kind.PARA]
+    if len(dotted) < _FEWEST_DOTTED:
+        dotted = []
+    plain = _find_plain(document, taken | {mark.first for mark in headings + dotted})
+    paragraphs = plain if len(plain) > 2 * len(dotted) else dotted
+    return sorted(headings + paragraphs, key=lambda mark: mark.first)
+
+
+def find_inner(document: Document, marks: Sequence[Mark]) -> list[Mark]:
+    """Paragraphs that are counted anew in each policy, annex or chapter.
+
+    They are told from lists by opening the section: nothing but headings is before the first.
+    """
+    around = [mark for mark in marks if mark.kind not in CAPTIONED]
+    candidates = {
+        mark.first: mark for mark in _read_plain(document, {mark.first for mark in marks})
+    }
+    ends = [mark.first for mark in around[1:]] + [len(document.lines)]
+    found: list[Mark] = []
+    for mark, end in zip(around, ends, strict=False):
+        start = document.below(mark.last)
+        while start is not None and document.prints.stands_out(document.lines[start]):
+            start = document.below(start)
+        if start is not None and start < end:
+            found.extend(_count_on(candidates, start, end))
+    return found
+
+
+def _find_outline(document: Document, taken: Set[int]) -> list[Mark]:
+    """Numbered headings and paragraphs with dotted numbers: they count each other."""
+    marks: list[Mark] = []
+    for index in document.free:
+        match = NUMBERED.fullmatch(document.lines[index].text)
+        if match and index not in taken:
+            marks.extend(_read_outlined(document, index, match[1], match[2]))
+    weights = [1.0 if mark.kind is Kind.PARA else _HEADING_WEIGHT for mark in marks]
+    return [marks[place] for place in best_chain([mark.number for mark in marks], weights)]
+
+
+def _read_outlined(document: Document, index: int, name: str, rest: str) -> Iterator[Mark]:
+    line, prints, contents = document.lines[index], document.prints, document.contents
+    number: Number = tuple(int(part) for part in name.split("."))
+    mark = replace(document.read_mark(index, Kind.SECTION, name, rest), number=number)
+    mark = _with_next_line(document, mark)
+    is_dotted = len(number) > 1
+    named = contents.names(mark.title) or contents.names(line.text)
+    if is_title(mark.title) and (prints.is_large(line) or named):
+        yield mark if is_dotted else replace(mark, kind=Kind.CHAPTER)
+    elif is_dotted and is_title(mark.title) and prints.stands_out(line):
+        yield mark
+    elif is_dotted and not prints.is_large(line) and not prints.is_small(line):
+        yield replace(mark, kind=Kind.PARA, last=index, title="")
+
+
+def _with_next_line(document: Document, mark: Mark) -> Mark:
+    """Where no print shows that a title has two lines, the list of contents does."""
+    line, below = document.lines[mark.first], document.below(mark.last)
+    if line.size is not None or below is None or document.contents.names(mark.title):
+        return mark
+    title = f"{mark.title} {document.lines[below].text}"
+    return replace(mark, last=below, title=title) if document.contents.names(title) else mark
+
+
+def _find_plain(document: Document, taken: Set[int]) -> list[Mark]:
+    """Paragraphs that are counted through the whole document.
+
+    Where there are many lists that begin with 1, the numbers belong to these.
+    """
+    marks = list(_read_plain(document, taken))
+    chain = best_chain([mark.number for mark in marks])
+    restarts = sum(mark.number == (1,) for mark in marks)
+    if len(chain) < max(_SHORTEST_CHAIN, 2 * restarts):
+        return []
+    return [marks[place] for place in chain]
+
+
+def _read_plain(document: Document, taken: Set[int]) -> Iterator[Mark]:
+    """The lines that begin as numbered paragraphs or items of lists do."""
+    for index in document.free:
+        line = document.lines[index]
+        match = _PLAIN.fullmatch(line.text)
+        if match is None or index in taken:
+            continue
+        if not document.prints.is_large(line) and not document.prints.is_small(line):
+            mark = document.read_mark(index, Kind.PARA, match[1], "")
+            yield replace(mark, last=index, title="", number=(int(match[1]),))
+
+
+def _count_on(candidates: Mapping[int, Mark], start: int, end: int) -> Iterator[Mark]:
+    """The paragraphs of one section, each as far left as the first."""
+    first = candidates.get(start)
+    if first is None or first.number != (1,):
+        return
+    expected = 1
+    for index in range(start, end):
+        mark = candidates.get(index)
+        if mark is None or abs(mark.left - first.left) >= ALIGNED:
+            continue
+        if mark.number == (expected,):
+            yield replace(mark, inner=True)
+            expected += 1
