@@ -15,12 +15,13 @@ from quinion.pipeline.engine import open_engine
 from quinion.servers import document_store
 from quinion.servers.document_store.records import CHUNKS, REGISTRY
 from quinion.settings import Settings
+from tests.crash.dying import die_at
 
 SAMPLES = Path(__file__).parents[2] / "samples"
 FILE = SAMPLES / "Transport_Assessment.pdf"
 FILE_CHUNKS = 5
-# An intent, the chunks one by one, the registry's line, the striking out: before and after each.
-MOMENTS = 2 * (1 + FILE_CHUNKS + 1 + 1)
+# An intent, the chunks two by two, the registry's line, the striking out: before and after each.
+MOMENTS = 2 * (1 + 3 + 1 + 1)
 ARGUMENTS = {"file_path": str(FILE), "application_ref": "26/00001/FUL"}
 INITIALIZE = {
     "id": 1,
@@ -38,16 +39,6 @@ CALL = {
 }
 
 
-def die_at(home: Path, moment: int) -> "subprocess.CompletedProcess[str]":
-    script = Path(__file__).with_name("die_while_ingesting.py")
-    return subprocess.run(
-        [sys.executable, str(script), str(home), str(FILE), str(moment)],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-
-
 async def look_and_ingest_again(home: Path) -> tuple[int, int, str]:
     """Documents and chunks after the restart, and what ingesting again answers."""
     async with open_engine(Settings(home=home)) as engine:
@@ -63,7 +54,7 @@ async def look_and_ingest_again(home: Path) -> tuple[int, int, str]:
 
 @pytest.mark.parametrize("moment", range(MOMENTS))
 def test_a_kill_while_writing_leaves_all_or_nothing(moment: int, tmp_path: Path) -> None:
-    assert die_at(tmp_path, moment).returncode == -9
+    assert die_at("ingest_document", tmp_path, FILE, moment).returncode == -9
     outcome = anyio.run(look_and_ingest_again, tmp_path)
     # Only the kill after the very last step finds a document that is whole.
     whole = (1, FILE_CHUNKS, "already_ingested")
@@ -71,7 +62,7 @@ def test_a_kill_while_writing_leaves_all_or_nothing(moment: int, tmp_path: Path)
 
 
 def test_the_moments_above_are_all_that_there_are(tmp_path: Path) -> None:
-    finished = die_at(tmp_path, MOMENTS)
+    finished = die_at("ingest_document", tmp_path, FILE, MOMENTS)
     assert finished.returncode == 0
     assert "'status': 'success'" in finished.stdout
 

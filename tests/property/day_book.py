@@ -21,6 +21,10 @@ def day_of(page: int) -> date:
     return FIRST + timedelta(days=page)
 
 
+def epoch_of(page: int) -> int:
+    return (day_of(page) - date(1970, 1, 1)).days
+
+
 class Refused(Exception):
     """The code of the error that a registry must raise."""
 

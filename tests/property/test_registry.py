@@ -37,22 +37,24 @@ from quinion.model.policy import (
 )
 from quinion.model.revisions import EffectiveDateResolver, Resolution, resolve
 from quinion.store.registry import PolicyRegistry, open_registry
-from tests.property.day_book import EVER_AFTER, DayBook, Refused, day_of
+from tests.property.day_book import EVER_AFTER, DayBook, Refused, day_of, epoch_of
 from tests.property.redis_server import RedisServer, redis_server
 
-SOURCES = ("A", "A_1")
 QUICK = settings(
-    max_examples=60,
+    max_examples=50,
     stateful_step_count=40,
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow],
 )
 LONG = settings(QUICK, max_examples=1000, stateful_step_count=80)
 
-# A small calendar, so that days meet; and a last page that only an open end can have.
-sources = st.sampled_from(SOURCES)
+NOBODY = "rev_of_nobody"
+
+# A small calendar and short revisions, so that days meet and there is room for several.
+sources = st.sampled_from(("A", "A", "A", "A_1"))
 firsts = st.integers(0, EVER_AFTER - 1)
-lasts = st.one_of(st.none(), firsts)
+lengths = st.one_of(st.none(), st.integers(-1, 5))
+shifts = st.one_of(st.none(), st.integers(-3, 3), st.integers(-EVER_AFTER, EVER_AFTER))
 statuses = st.sampled_from(RevisionStatus)
 numbers = st.integers(0, 9)
 ASKED = range(-2, EVER_AFTER + 3)
@@ -74,6 +76,19 @@ class Place:
                 database.execute("DELETE FROM revisions")
                 database.execute("DELETE FROM policies")
 
+    def check_keys(self, books: dict[str, DayBook]) -> None:
+        """In Redis every key is accounted for, and every score is its revision's."""
+        if self._server is None:
+            return
+        keys = {"policies_all", *(f"policy:{source}" for source in books)}
+        for source, book in books.items():
+            index = {id_: float(epoch_of(entry.start)) for id_, entry in book.entries.items()}
+            kept = self._server.raw.zrange(f"policy_revisions:{source}", 0, -1, withscores=True)
+            assert dict(kept) == index
+            keys |= {f"policy_revision:{source}:{id_}" for id_ in index}
+            keys |= {f"policy_revisions:{source}"} if index else set()
+        assert set(self._server.raw.keys()) == keys
+
     def dump(self) -> object:
         if self._server:
             return self._server.dump()
@@ -89,12 +104,22 @@ class RegistryLife(RuleBasedStateMachine):
         self.registry: PolicyRegistry = self.place.registry
         self.books: dict[str, DayBook] = {}
 
-    @initialize()
-    def start(self) -> None:
+    @initialize(
+        two=st.sampled_from((True, True, True, False)),
+        days=st.lists(st.tuples(firsts, lengths), max_size=4),
+    )
+    def start(self, two: bool, days: list[tuple[int, int | None]]) -> None:
         self.place.clear()
         self.create_policy("A")
+        if two:
+            self.create_policy("A_1")
+        for first, length in days:
+            self.create_revision("A", first, length)
+        for number in range(len(days)):
+            self.update_revision("A", number + 1, RevisionStatus.ACTIVE)
 
-    @rule(source=sources)
+    @precondition(lambda self: len(self.books) == 1)
+    @rule(source=st.sampled_from(("A", "A_1")))
     def create_policy(self, source: str) -> None:
         draft = PolicyDraft(source, "Title", PolicyCategory.LOCAL_PLAN)
         if source in self.books:
@@ -103,10 +128,10 @@ class RegistryLife(RuleBasedStateMachine):
             self.registry.create_policy(draft)
             self.books[source] = DayBook()
 
-    @rule(source=sources, first=firsts, last=lasts)
-    def create_revision(self, source: str, first: int, last: int | None) -> None:
-        end = None if last is None else day_of(last)
-        draft = RevisionDraft("L", day_of(first), end)
+    @rule(source=sources, first=firsts, length=lengths)
+    def create_revision(self, source: str, first: int, length: int | None) -> None:
+        last = None if length is None else within(first + length)
+        draft = RevisionDraft("L", day_of(first), None if last is None else day_of(last))
         try:
             entry = self.book(source).create(first, last)
         except Refused as refusal:
@@ -117,12 +142,14 @@ class RegistryLife(RuleBasedStateMachine):
         assert made not in self.books[source].entries
         self.books[source].entries[made] = entry
 
-    @precondition(lambda self: any(book.entries for book in self.books.values()))
-    @rule(source=sources, number=numbers, first=lasts, last=lasts, open_end=st.booleans())
+    @rule(source=sources, number=numbers, start=shifts, end=shifts, open_end=st.booleans())
     def edit_revision(
-        self, source: str, number: int, first: int | None, last: int | None, open_end: bool
+        self, source: str, number: int, start: int | None, end: int | None, open_end: bool
     ) -> None:
         id_ = self.pick(source, number)
+        pages = self.books[source].entries[id_].pages if id_ != NOBODY else {0}
+        first = None if start is None else within(min(pages) + start)
+        last = None if end is None else within(max(pages) + end)
         edit = RevisionEdit(
             version_label=f"L{number}",
             effective_from=KEEP if first is None else day_of(first),
@@ -173,6 +200,7 @@ class RegistryLife(RuleBasedStateMachine):
         for source, book in self.books.items():
             agree_on_revisions(shelves[source], book)
             agree_on_days(shelves[source], book)
+        self.place.check_keys(self.books)
 
     def book(self, source: str) -> DayBook:
         if source not in self.books:
@@ -180,9 +208,9 @@ class RegistryLife(RuleBasedStateMachine):
         return self.books[source]
 
     def pick(self, source: str, number: int) -> str:
-        """A revision of the policy, by number; one that is not there when there are fewer."""
+        """A revision of the policy; once in ten times, or where it has none, one of nobody's."""
         ids = sorted(self.books[source].entries) if source in self.books else []
-        return ids[number] if number < len(ids) else "rev_of_nobody"
+        return ids[number % len(ids)] if ids and number else NOBODY
 
     def agree(self, book: Callable[[], None], registry: Callable[[], object]) -> None:
         try:
@@ -220,6 +248,11 @@ def agree_on_days(listed: list[Revision], book: DayBook) -> None:
             and date_to_int(revision.effective_from) <= number <= end_to_int(revision.effective_to)
         ]
         assert filtered == ([found.revision] if found.revision else [])
+
+
+def within(page: int) -> int:
+    """The nearest page that a revision can begin or end on."""
+    return max(0, min(page, EVER_AFTER - 1))
 
 
 def answer(found: Resolution) -> str:

@@ -1,16 +1,17 @@
 """What is on the pages and in no section: running headers and footers, and page numbers.
 
 A line is one of these when it stands at the edge of its page and comes back. Coming back means
-that many pages have, at the same height and in the same print, lines that say the same or that
-differ by a number only. A header that changes with the chapter is found with the others,
-because most lines at its height come back; the first line of a page's text is not, because no
-two are the same.
+that many pages have, at the same height and in the same print, lines that say the same, or
+that differ by the number of the page. A header that changes with the chapter is found with the
+others, because most lines at its height come back; the first line of a page's text is not,
+because no two are the same.
 """
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Iterable, Iterator, Sequence, Set
 
+from quinion.chunk.section_prints import is_title
 from quinion.model.line import Line
 
 # How many lines from the top and from the bottom of a page are at its edge.
@@ -20,18 +21,22 @@ _EDGE_ROWS = 2
 # A header or footer is on at least this part of the pages, and on so many.
 _PAGE_SHARE = 0.2
 _FEWEST_PAGES = 3
+# Two page numbers that go up with the pages are no chance.
+_FEWEST_NUMBERS = 2
 # Of the lines at one height, so many say what another says.
 _REPEATED_SHARE = 0.5
 # Heights are compared in steps of so many points.
 _STEP = 4.0
 
-_NUMBER = re.compile(r"\d+|\b[ivxlc]+\b", re.IGNORECASE)
+_NUMBER = re.compile(r"^\d+\b|(?<=\s)\d+\b")
+# What is numbered by itself may go up with the pages too, one to a page.
+_COUNTED = re.compile(r"(?:policy|site|table|figure|map|chapter|section|annex|appendix)\b", re.I)
 _PAGE_NUMBER = re.compile(
     r"(?:page|p\.?)?\s*[-–|]?\s*(?:\d{1,4}|[ivxl]{1,6})\s*[-–|]?\s*(?:of\s+\d{1,4}|p\s?a\s?g\s?e)?",
     re.IGNORECASE,
 )
 
-_Height = tuple[str, float, float | None]
+_Height = tuple[str, float, float | None, bool]
 
 
 def find_furniture(lines: Sequence[Line]) -> frozenset[int]:
@@ -42,7 +47,8 @@ def find_furniture(lines: Sequence[Line]) -> frozenset[int]:
     for page in pages.values():
         for height, index in _edges(lines, page):
             heights[height].append(index)
-            sayings[_saying(lines[index].text)].append(index)
+            for saying in _sayings(lines[index]):
+                sayings[saying].append(index)
     needed = max(_FEWEST_PAGES, _PAGE_SHARE * len(pages))
     found: set[int] = set()
     for indices in heights.values():
@@ -68,23 +74,28 @@ def _edges(lines: Sequence[Line], page: Sequence[int]) -> Iterator[tuple[_Height
     """The lines at the edges of a page, each with its height and print."""
     if any(lines[index].box is None for index in page):
         for place in range(min(_EDGE_ROWS, len(page))):
-            yield ("first", place, None), page[place]
-            yield ("last", place, None), page[-1 - place]
+            yield ("first", place, None, False), page[place]
+            yield ("last", place, None, False), page[-1 - place]
         return
     sorted_page = sorted(page, key=lambda index: _top(lines[index]))
     for index in {*sorted_page[:_EDGE_LINES], *sorted_page[-_EDGE_LINES:]}:
         line = lines[index]
-        yield ("at", round(_top(line) / _STEP), line.size), index
+        yield ("at", round(_top(line) / _STEP), line.size, line.bold), index
 
 
 def _top(line: Line) -> float:
     return 0.0 if line.box is None else line.box[1]
 
 
-def _if_repeated(lines: Sequence[Line], indices: Sequence[int]) -> Iterable[int]:
-    sayings = Counter(_saying(lines[index].text) for index in indices)
-    repeated = sum(count for count in sayings.values() if count > 1)
-    return indices if repeated > _REPEATED_SHARE * len(indices) else ()
+def _if_repeated(lines: Sequence[Line], indices: Sequence[int]) -> Iterator[int]:
+    """All lines at a height if most of them come back, but for running text: some pages have
+    no header, and their text begins higher.
+    """
+    sayings = Counter(saying for index in indices for saying in _sayings(lines[index]))
+    repeated = {index for index in indices if any(sayings[s] > 1 for s in _sayings(lines[index]))}
+    if len(repeated) > _REPEATED_SHARE * len(indices):
+        yield from repeated
+        yield from (index for index in indices if is_title(lines[index].text))
 
 
 def _second_lines(
@@ -104,20 +115,28 @@ def _touch(one: Line, other: Line) -> bool:
     return one.box[1] < other.box[3] and other.box[1] < one.box[3]
 
 
-def _saying(text: str) -> str:
-    return _NUMBER.sub("#", text.casefold())
+def _sayings(line: Line) -> list[str]:
+    """What the line says, and what it says but for a number that may be the page's."""
+    if _COUNTED.match(line.text):
+        return [line.text]
+    return [line.text] + [
+        f"{line.text[: match.start()]}#{int(match[0]) - line.page_number}{line.text[match.end() :]}"
+        for match in _NUMBER.finditer(line.text)
+    ]
 
 
 def _page_numbers(lines: Sequence[Line], pages: Iterable[Sequence[int]]) -> Iterator[int]:
     """The outermost line of a page that is a number, where the numbers go up with the pages."""
-    found: Mapping[int, list[int]] = {0: [], -1: []}
+    found: dict[tuple[int, int], list[int]] = defaultdict(list)
     count = 0
     for page in pages:
         count += 1
         ordered = sorted(page, key=lambda index: _top(lines[index]))
-        for place, indices in found.items():
-            if _PAGE_NUMBER.fullmatch(lines[ordered[place]].text):
-                indices.append(ordered[place])
+        for place in (0, -1):
+            line = lines[ordered[place]]
+            number = re.search(r"\d+", line.text)
+            if number and _PAGE_NUMBER.fullmatch(line.text):
+                found[place, int(number[0]) - line.page_number].append(ordered[place])
     for indices in found.values():
-        if len(indices) >= max(_FEWEST_PAGES, _PAGE_SHARE * count):
+        if len(indices) >= max(_FEWEST_NUMBERS, _PAGE_SHARE * count):
             yield from indices

@@ -11,7 +11,7 @@ from quinion.model.line import Line
 # A number that could not be read may be missing between two notes.
 _MOST_MISSING = 2
 
-_NOTE = re.compile(r"(\d{1,3})\s*(\D.*)")
+_NOTE = re.compile(r"(\d{1,3})\s*(\D.*[^\W\d_]{2}.*)")
 _FINISHED = tuple(".!?;:)”\"'’")
 
 

@@ -84,7 +84,7 @@ def _read_outlined(document: Document, index: int, name: str, rest: str) -> Iter
 def _with_next_line(document: Document, mark: Mark) -> Mark:
     """Where no print shows that a title has two lines, the list of contents does."""
     line, below = document.lines[mark.first], document.below(mark.last)
-    if line.size is not None or below is None or document.contents.names(mark.title):
+    if line.size is not None or below is None:
         return mark
     title = f"{mark.title} {document.lines[below].text}"
     return replace(mark, last=below, title=title) if document.contents.names(title) else mark

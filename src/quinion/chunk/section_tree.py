@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from quinion.chunk.section_marks import Mark
+from quinion.chunk.section_marks import BETWEEN, Mark
 from quinion.model.section import CAPTIONED, Kind
 
 LEAVES = CAPTIONED | {Kind.FRONT, Kind.CONTENTS, Kind.FOOTNOTE}
@@ -60,7 +60,8 @@ def _begin_chapter(marks: list[Mark], before: Mark, number: int) -> None:
         return
     largest = max(headings, key=lambda mark: mark.size)
     at = place + headings.index(largest)
-    marks[at] = replace(largest, kind=Kind.CHAPTER, name=str(number), number=(number,))
+    title = largest.title.removeprefix(str(number)).lstrip(BETWEEN)
+    marks[at] = replace(largest, kind=Kind.CHAPTER, name=str(number), number=(number,), title=title)
 
 
 class Tree:

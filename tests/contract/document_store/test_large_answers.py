@@ -109,8 +109,8 @@ def test_a_long_text_comes_in_parts_that_add_up(session: Session, name: str) -> 
 
 def test_a_part_is_not_much_smaller_than_it_may_be(session: Session) -> None:
     first = read_parts(session, "plain")[0]
-    # It travels twice: as structured content and as text.
-    assert len(first["text"]) * 2 > MIB * 0.8
+    # It travels twice, as structured content and as text; some room is for what is echoed.
+    assert len(first["text"]) * 2 > MIB * 0.6
 
 
 def test_chunks_of_another_program_are_taken_not_to_overlap(session: Session) -> None:
@@ -136,12 +136,18 @@ def test_too_many_results_keep_the_best_and_say_so(session: Session, name: str) 
     assert scores[:20] == pytest.approx([r["relevance_score"] for r in fewer["results"]])
 
 
-def test_a_listing_of_thousands_arrives(server: HttpServer) -> None:
-    with server.session("sse") as session:
-        answer = session.call("list_ingested_documents", application_ref="many")
-    assert answer["status"] == "success"
-    assert answer["document_count"] == MANY
-    assert answer["documents"]
+def test_a_long_listing_comes_in_parts_that_add_up(session: Session) -> None:
+    listed: list[Answer] = []
+    start: int | None = 0
+    while start is not None:
+        answer = session.call(
+            "list_ingested_documents", application_ref="many", from_document=start
+        )
+        assert answer["document_count"] == MANY
+        listed += answer["documents"]
+        start = answer["next_document"]
+    ids = [document["document_id"] for document in listed]
+    assert sorted(ids) == [f"many_{number:06x}" for number in range(MANY)]
 
 
 @pytest.mark.parametrize(

@@ -92,7 +92,7 @@ def test_a_chunk_that_does_not_exist_is_refused(
     assert "from_chunk" in refusal(answer, "invalid_input")
 
 
-def test_a_listing_has_the_keys_of_the_contract(
+def test_a_listing_has_the_keys_of_the_contract_and_one_more(
     session: Session, ingested: Answer, report: Path
 ) -> None:
     answer = session.call("list_ingested_documents", application_ref=REF)
@@ -113,6 +113,7 @@ def test_a_listing_has_the_keys_of_the_contract(
                 "contains_drawings": False,
             }
         ],
+        "next_document": None,
     }
 
 
@@ -123,6 +124,7 @@ def test_an_application_without_documents_is_no_error(session: Session) -> None:
         "application_ref": "99/99999/XXX",
         "document_count": 0,
         "documents": [],
+        "next_document": None,
     }
 
 
@@ -144,6 +146,16 @@ def test_an_application_is_matched_whole_and_to_the_letter(
 ) -> None:
     assert len(list_documents(session, REF)) == 1
     assert list_documents(session, similar) == []
+
+
+def test_a_listing_can_begin_at_any_document(session: Session, ingested: Answer) -> None:
+    def begin_at(start: int) -> Answer:
+        return session.call("list_ingested_documents", application_ref=REF, from_document=start)
+
+    assert begin_at(0)["documents"] == list_documents(session, REF)
+    beyond = begin_at(1)
+    assert (beyond["document_count"], beyond["documents"]) == (1, [])
+    assert "from_document" in refusal(begin_at(-1), "invalid_input")
 
 
 def test_an_empty_application_is_refused(session: Session) -> None:

@@ -1,0 +1,113 @@
+"""Does one operation and kills itself at a given moment of it.
+
+    python -m tests.crash.die OPERATION HOME FILE MOMENT
+
+Moments are counted, not timed: each step that reaches the disk (an intent, a mark, a batch of
+vectors, a change of the registry, the striking out of the intent) has one before and one after.
+Batches are made small, so that there are many.
+"""
+
+import os
+import signal
+import sys
+from collections.abc import Awaitable, Callable
+from datetime import date
+from functools import wraps
+from pathlib import Path
+from typing import Any
+
+import anyio
+from chromadb.api.client import Client as ChromaClient
+from chromadb.api.models.Collection import Collection
+from mcp import Client
+
+from quinion.model.policy import RevisionDraft
+from quinion.pipeline.engine import Engine, open_engine
+from quinion.servers import document_store, policy_kb
+from quinion.servers.contract import ContractServer
+from quinion.settings import Settings
+from quinion.store.journal import Journal
+from quinion.store.marks import Marks
+from quinion.store.registry import PolicyRegistry
+
+REVISION = {"source": "NPPF", "revision_id": "rev_NPPF_2024_12"}
+SUCCESSOR = RevisionDraft("January 2026", date(2026, 1, 1))
+
+STEPS: list[tuple[type, str]] = [
+    (Journal, "begin"),
+    (Journal, "end"),
+    (Marks, "set"),
+    (Marks, "drop"),
+    (Collection, "upsert"),
+    (Collection, "update"),
+    (Collection, "delete"),
+    (PolicyRegistry, "create_revision"),
+    (PolicyRegistry, "update_revision"),
+    (PolicyRegistry, "delete_revision"),
+]
+
+
+class Countdown:
+    def __init__(self, moment: int) -> None:
+        self.left = moment
+
+    def tick(self) -> None:
+        if self.left == 0:
+            os.kill(os.getpid(), signal.SIGKILL)
+        self.left -= 1
+
+    def around(self, owner: type, name: str) -> None:
+        function: Callable[..., Any] = getattr(owner, name)
+
+        @wraps(function)
+        def counted(*args: Any, **kwargs: Any) -> Any:
+            self.tick()
+            result = function(*args, **kwargs)
+            self.tick()
+            return result
+
+        setattr(owner, name, counted)
+
+
+async def _call(server: ContractServer, tool: str, arguments: dict[str, Any]) -> None:
+    async with Client(server) as client:
+        result = await client.call_tool(tool, arguments)
+        print(result.structured_content, flush=True)
+
+
+async def ingest_document(engine: Engine, file: str) -> None:
+    arguments = {"file_path": file, "application_ref": "26/00001/FUL"}
+    await _call(document_store.build(engine), "ingest_document", arguments)
+
+
+async def ingest_revision(engine: Engine, file: str) -> None:
+    arguments = {**REVISION, "file_path": file}
+    await _call(policy_kb.build(engine), "ingest_policy_revision", arguments)
+
+
+async def remove_revision(engine: Engine, _: str) -> None:
+    await _call(policy_kb.build(engine), "remove_policy_revision", REVISION)
+
+
+async def supersede(engine: Engine, _: str) -> None:
+    await policy_kb.open_knowledge(engine).create_revision("NPPF", SUCCESSOR)
+
+
+OPERATIONS: dict[str, Callable[[Engine, str], Awaitable[None]]] = {
+    operation.__name__: operation
+    for operation in (ingest_document, ingest_revision, remove_revision, supersede)
+}
+
+
+async def main(operation: str, home: str, file: str) -> None:
+    async with open_engine(Settings(home=Path(home), workers=1)) as engine:
+        await OPERATIONS[operation](engine, file)
+
+
+if __name__ == "__main__":
+    operation, home, file, moment = sys.argv[1:]
+    countdown = Countdown(int(moment))
+    for owner, name in STEPS:
+        countdown.around(owner, name)
+    setattr(ChromaClient, "get_max_batch_size", lambda _: 2)  # noqa: B010
+    anyio.run(main, operation, home, file)
