@@ -140,6 +140,13 @@ def judge_nppf(corpus: Path) -> None:
     paragraphs = {f"Para {number}": text for number, text in truth.paragraphs.items()}
     where = {ref: on_pages(text) for ref, text in paragraphs.items()}
     report(name, "paragraphs", paragraphs, sections, bare, where)
+    texts = {page.page.number: letters(page.page.text) for page in pages}
+    ending = [
+        one
+        for one in sections
+        if one.ref in paragraphs and letters(one.text)[-15:] in texts[one.pages[-1]]
+    ]
+    row(name, "paragraphs that end on their last page", len(ending), len(paragraphs))
     compare(name, "paragraphs' text", paragraphs, sections)
     notes = {f"Footnote {number}": text for number, text in truth.notes.items()}
     report(name, "footnotes", [f"Footnote {n + 1}" for n in range(NPPF_NOTES)], sections, bare)

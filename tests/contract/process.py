@@ -148,18 +148,20 @@ def run_http(
     assert "Traceback" not in written, written
 
 
-def stdio_parameters(home: Home, variables: Variables | None = None) -> StdioServerParameters:
-    """How a desktop client starts the server."""
-    return StdioServerParameters(
-        command=str(SCRIPTS / "document-store-mcp"), env=home.environment(variables or {})
-    )
-
-
 @contextmanager
-def run_stdio(home: Home, variables: Variables | None = None) -> Iterator[Session]:
+def run_stdio(
+    home: Home,
+    variables: Variables | None = None,
+    command: Sequence[str] = ("document-store-mcp",),
+) -> Iterator[Session]:
     """Start a server on stdio as a desktop client does, and end it by closing its stdin."""
+    parameters = StdioServerParameters(
+        command=str(SCRIPTS / command[0]),
+        args=list(command[1:]),
+        env=home.environment(variables or {}),
+    )
     with (home.files / "server.log").open("a") as log:
-        with open_session(stdio_client(stdio_parameters(home, variables), errlog=log)) as session:
+        with open_session(stdio_client(parameters, errlog=log)) as session:
             yield session
     written = (home.files / "server.log").read_text()
     assert "Traceback" not in written, written

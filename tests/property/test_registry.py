@@ -7,7 +7,7 @@ registry must refuse, with that code, and leave every byte as it was.
 
 import sqlite3
 from collections.abc import Callable, Iterator
-from contextlib import closing
+from contextlib import closing, nullcontext
 from pathlib import Path
 from typing import ClassVar
 
@@ -38,7 +38,7 @@ from quinion.model.policy import (
 from quinion.model.revisions import EffectiveDateResolver, Resolution, resolve
 from quinion.store.registry import PolicyRegistry, open_registry
 from tests.property.day_book import EVER_AFTER, DayBook, Refused, day_of, epoch_of
-from tests.property.redis_server import RedisServer, redis_server
+from tests.property.redis_server import PLACES, RedisServer, redis_server
 
 QUICK = settings(
     max_examples=50,
@@ -261,16 +261,15 @@ def answer(found: Resolution) -> str:
     return found.revision.revision_id if found.revision else str(found.reason)
 
 
-@pytest.fixture(params=["sqlite", "redis"])
+@pytest.fixture(params=PLACES)
 def place(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Place]:
     folder = tmp_path_factory.mktemp("place")
-    if request.param == "sqlite":
-        yield Place(folder, None)
-        return
-    with redis_server(folder) as server:
-        yield Place(folder, server)
+    with redis_server(folder) if request.param == "redis" else nullcontext() as server:
+        place = Place(folder, server)
+        yield place
+        place.registry.close()
 
 
 def live(place: Place, how_long: settings) -> None:

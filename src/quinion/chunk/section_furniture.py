@@ -11,7 +11,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence, Set
 
-from quinion.chunk.section_prints import is_title
+from quinion.chunk.section_prints import is_level, is_title
 from quinion.model.line import Line
 
 # How many lines from the top and from the bottom of a page are at its edge.
@@ -25,6 +25,8 @@ _FEWEST_PAGES = 3
 _FEWEST_NUMBERS = 2
 # Of the lines at one height, so many say what another says.
 _REPEATED_SHARE = 0.5
+# The lines of a bold header are no further apart than this part of their size.
+_LEADING = 0.4
 # Heights are compared in steps of so many points.
 _STEP = 4.0
 
@@ -50,10 +52,11 @@ def find_furniture(lines: Sequence[Line]) -> frozenset[int]:
             for saying in _sayings(lines[index]):
                 sayings[saying].append(index)
     needed = max(_FEWEST_PAGES, _PAGE_SHARE * len(pages))
+    outermost = {index for page in pages.values() for index in _outermost(lines, page)}
     found: set[int] = set()
     for indices in heights.values():
         if len({lines[index].page_number for index in indices}) >= needed:
-            found.update(_if_repeated(lines, indices))
+            found.update(_if_repeated(lines, indices, outermost))
     # A page that is laid out otherwise has them at another height.
     for indices in sayings.values():
         if len(found.intersection(indices)) >= needed:
@@ -80,6 +83,8 @@ def _edges(lines: Sequence[Line], page: Sequence[int]) -> Iterator[tuple[_Height
     sorted_page = sorted(page, key=lambda index: _top(lines[index]))
     for index in {*sorted_page[:_EDGE_LINES], *sorted_page[-_EDGE_LINES:]}:
         line = lines[index]
+        if not is_level(line):
+            continue
         yield ("at", round(_top(line) / _STEP), line.size, line.bold), index
 
 
@@ -87,15 +92,28 @@ def _top(line: Line) -> float:
     return 0.0 if line.box is None else line.box[1]
 
 
-def _if_repeated(lines: Sequence[Line], indices: Sequence[int]) -> Iterator[int]:
-    """All lines at a height if most of them come back, but for running text: some pages have
-    no header, and their text begins higher.
+def _outermost(lines: Sequence[Line], page: Sequence[int]) -> tuple[int, int]:
+    """The first line of a page and its last, by height."""
+    ordered = sorted(page, key=lambda index: _top(lines[index]))
+    return ordered[0], ordered[-1]
+
+
+def _if_repeated(
+    lines: Sequence[Line], indices: Sequence[int], outermost: Set[int]
+) -> Iterator[int]:
+    """The headers or footers at one height, if most lines there come back.
+
+    One that does so seldom, or never, is on the header's place only if nothing is outside of
+    it and it is no sentence: pages without a header have text there.
     """
     sayings = Counter(saying for index in indices for saying in _sayings(lines[index]))
-    repeated = {index for index in indices if any(sayings[s] > 1 for s in _sayings(lines[index]))}
-    if len(repeated) > _REPEATED_SHARE * len(indices):
-        yield from repeated
-        yield from (index for index in indices if is_title(lines[index].text))
+    times = {index: max(sayings[said] for said in _sayings(lines[index])) for index in indices}
+    if sum(count > 1 for count in times.values()) <= _REPEATED_SHARE * len(indices):
+        return
+    for index in indices:
+        text = lines[index].text
+        if times[index] >= _FEWEST_PAGES or (index in outermost and is_title(text)):
+            yield index
 
 
 def _second_lines(
@@ -105,14 +123,26 @@ def _second_lines(
     for page in pages:
         known = [lines[index] for index in page if index in found]
         for _, index in _edges(lines, page):
-            if index not in found and any(_touch(lines[index], line) for line in known):
+            line = lines[index]
+            if (
+                index not in found
+                and is_title(line.text.title())
+                and any(_touch(line, k) for k in known)
+            ):
                 yield index
 
 
 def _touch(one: Line, other: Line) -> bool:
-    if one.box is None or other.box is None or one.size != other.size or one.bold != other.bold:
+    """Whether one line is right above the other; bold ones may be a little apart.
+
+    Lines that are side by side do not count: they are cells of a form.
+    """
+    if one.box is None or other.box is None or one.size is None or one.size != other.size:
         return False
-    return one.box[1] < other.box[3] and other.box[1] < one.box[3]
+    if one.box[0] >= other.box[2] or other.box[0] >= one.box[2]:
+        return False
+    apart = one.size * _LEADING if one.bold and other.bold else 0.0
+    return one.box[1] - other.box[3] < apart and other.box[1] - one.box[3] < apart
 
 
 def _sayings(line: Line) -> list[str]:
@@ -131,12 +161,11 @@ def _page_numbers(lines: Sequence[Line], pages: Iterable[Sequence[int]]) -> Iter
     count = 0
     for page in pages:
         count += 1
-        ordered = sorted(page, key=lambda index: _top(lines[index]))
-        for place in (0, -1):
-            line = lines[ordered[place]]
+        for place, index in enumerate(_outermost(lines, page)):
+            line = lines[index]
             number = re.search(r"\d+", line.text)
             if number and _PAGE_NUMBER.fullmatch(line.text):
-                found[place, int(number[0]) - line.page_number].append(ordered[place])
+                found[place, int(number[0]) - line.page_number].append(index)
     for indices in found.values():
         if len(indices) >= max(_FEWEST_NUMBERS, _PAGE_SHARE * count):
             yield from indices

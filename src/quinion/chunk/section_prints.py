@@ -13,6 +13,8 @@ _LARGER = 1.12
 _SMALLER = 0.94
 # Where more of the text is bold than this, bold says nothing.
 _BOLD_SHARE = 0.4
+# A line is no taller than so many times its size; what is was written up or down the page.
+_TALLEST = 2.0
 # A heading is shorter than this, in characters.
 _LONGEST_TITLE = 160
 # Running text has lines of so many characters at least; table cells seldom have.
@@ -32,7 +34,7 @@ class Prints:
         """Whether the line is larger than the running text."""
         if line.size is None or self.body_size is None:
             return False
-        return line.size >= self.body_size * _LARGER and _is_level(line)
+        return line.size >= self.body_size * _LARGER and is_level(line)
 
     def is_small(self, line: Line) -> bool:
         """Whether the line is smaller than the running text."""
@@ -44,7 +46,7 @@ class Prints:
         """Whether the line is printed as headings are: larger, or bold where little is."""
         if self.is_large(line):
             return True
-        return line.bold and self.bold_tells and not self.is_small(line) and _is_level(line)
+        return line.bold and self.bold_tells and not self.is_small(line) and is_level(line)
 
 
 def measure(lines: Sequence[Line]) -> Prints:
@@ -74,9 +76,8 @@ def is_title(text: str) -> bool:
     )
 
 
-def _is_level(line: Line) -> bool:
-    """Not written up or down the page."""
-    if line.box is None:
+def is_level(line: Line) -> bool:
+    """Whether the line is written across the page, not up or down."""
+    if line.box is None or line.size is None:
         return True
-    left, top, right, bottom = line.box
-    return right - left >= bottom - top or len(line.text) < 4  # noqa: PLR2004
+    return line.box[3] - line.box[1] < line.size * _TALLEST

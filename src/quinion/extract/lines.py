@@ -2,8 +2,8 @@
 
 PyMuPDF's lines are pieces: the number of a paragraph, its first words and a raised footnote
 mark may be three. Pieces that follow each other and stand side by side are one row here, read
-from left to right. Apart from that, and from white space, the rows of a page are what
-`page.get_text("text")` gives.
+from left to right, on the page as it is looked at. Apart from that, and from white space, the
+rows of a page are what `page.get_text("text")` gives.
 """
 # PyMuPDF says that it has types, and leaves most of its functions without.
 # mypy: allow-untyped-calls
@@ -28,6 +28,8 @@ _SHARED_HEIGHT = 0.5
 _SPACE = 1.0
 # Side by side pieces may overlap by this: italics lean, raised marks tuck in.
 _TUCK = 2.0
+# What rises by more than this for each point to the right is written up or down the page.
+_SLOPE = 0.1
 # A footnote's number is printed at two thirds of the note's size, at most at four fifths.
 _SMALL = 0.8
 
@@ -42,6 +44,7 @@ _Span = Mapping[str, Any]
 class _Piece:
     box: Box
     spans: tuple[_Span, ...]
+    is_level: bool
 
     @property
     def text(self) -> str:
@@ -72,30 +75,34 @@ def read_lined_pages(path: Path, first: int, last: int, options: Options) -> Ite
 
 def _read_layer(document: pymupdf.Document, number: int, name: str) -> tuple[Line, ...]:
     try:
-        content = document[number - 1].get_text("dict", flags=pymupdf.TEXTFLAGS_TEXT)
+        page = document[number - 1]
+        content = page.get_text("dict", flags=pymupdf.TEXTFLAGS_TEXT)
     except DAMAGE as cause:
         raise ExtractionFailed(
             f"Page {number} of {name} is damaged ({cause}). "
             "Get a fresh copy, or print it to a new PDF."
         ) from cause
-    return lines_of_content(number, content)
-
-
-def lines_of_content(page_number: int, content: Mapping[str, Any]) -> tuple[Line, ...]:
-    """The rows of what PyMuPDF's `get_text("dict")` gives for a page."""
     pieces = [
         piece
         for block in content["blocks"]
         for line in block.get("lines", ())
-        if (piece := _Piece(line["bbox"], tuple(line["spans"]))).text
+        if (piece := _read_piece(line, page.rotation_matrix)).text
     ]
-    return tuple(_line(page_number, row) for row in _rows(pieces))
+    return tuple(_line(number, row) for row in _rows(pieces))
+
+
+def _read_piece(line: Mapping[str, Any], turn: pymupdf.Matrix) -> _Piece:
+    """A line of PyMuPDF's, on the page as it is looked at: its boxes are of the page unturned."""
+    box = pymupdf.Rect(line["bbox"]) * turn
+    right, down = line["dir"]
+    rise = right * turn.b + down * turn.d
+    return _Piece((box.x0, box.y0, box.x1, box.y1), tuple(line["spans"]), abs(rise) < _SLOPE)
 
 
 def _rows(pieces: Sequence[_Piece]) -> Iterator[list[_Piece]]:
     row: list[_Piece] = []
     for piece in pieces:
-        if row and not all(_beside(piece.box, other.box) for other in row):
+        if row and not all(_are_beside(piece, other) for other in row):
             yield sorted(row, key=lambda part: part.box[0])
             row = []
         row.append(piece)
@@ -103,11 +110,13 @@ def _rows(pieces: Sequence[_Piece]) -> Iterator[list[_Piece]]:
         yield sorted(row, key=lambda part: part.box[0])
 
 
-def _beside(one: Box, other: Box) -> bool:
-    shared = min(one[3], other[3]) - max(one[1], other[1])
-    height = min(one[3] - one[1], other[3] - other[1])
-    overlap = min(one[2], other[2]) - max(one[0], other[0])
-    return shared > _SHARED_HEIGHT * height and overlap < _TUCK
+def _are_beside(one: _Piece, other: _Piece) -> bool:
+    left, top, right, bottom = one.box
+    shared = min(bottom, other.box[3]) - max(top, other.box[1])
+    height = min(bottom - top, other.box[3] - other.box[1])
+    overlap = min(right, other.box[2]) - max(left, other.box[0])
+    are_level = one.is_level and other.is_level
+    return are_level and shared > _SHARED_HEIGHT * height and overlap < _TUCK
 
 
 def _line(page_number: int, row: Sequence[_Piece]) -> Line:

@@ -259,6 +259,12 @@ def resolve(source: str, revisions: Iterable[Revision], day: date) -> Resolution
     return Resolution(source, day, None, reason, unready)
 
 
+def latest_effective(revisions: Iterable[Revision], day: date) -> Revision | None:
+    """The revision in force on the day, else the last that was before it."""
+    ready = (revision for revision in newest_first(revisions) if revision.is_ready)
+    return next((revision for revision in ready if revision.effective_from <= day), None)
+
+
 class RevisionReader(Protocol):
     """The part of a registry that dates are resolved from."""
 

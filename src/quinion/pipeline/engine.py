@@ -87,16 +87,28 @@ class Engine:
         return self._store
 
     async def search(
-        self, collection: str, query: str, limit: int, where: Where | None = None
+        self,
+        collection: str,
+        query: str,
+        limit: int,
+        where: Where | None = None,
+        may_match: Callable[[str], bool] | None = None,
     ) -> list[Hit]:
-        """The chunks nearest in meaning to the query, best first."""
+        """The chunks nearest in meaning to the query, best first; see `search.semantic`."""
         if not self._ready:
             # The first search of a process: connect the store while the model is loaded.
             await together(self.store, partial(in_thread, self.embedder.load))
         store = await self.store()
         async with self._gate.open():
             return await in_thread(
-                semantic.search, store, self.embedder, collection, query, limit, where
+                semantic.search,
+                store,
+                self.embedder,
+                collection,
+                query,
+                limit,
+                where,
+                may_match,
             )
 
     async def get(

@@ -26,8 +26,9 @@ def texts(chunks: list[Answer]) -> list[str]:
 
 
 def numbered_lines(count: int, length: int) -> list[str]:
-    """Lines of one length that all differ."""
-    return [f"{number:04d} ".ljust(length, "x") for number in range(count)]
+    """Lines of one length that all differ, with no separator inside but spaces."""
+    filler = "some more words " * 20
+    return [f"{number:04d} {filler}"[: length - 1] + "." for number in range(count)]
 
 
 def test_a_chunk_has_up_to_800_characters_and_the_next_begins_200_before_its_end(
@@ -42,20 +43,20 @@ def test_a_chunk_has_up_to_800_characters_and_the_next_begins_200_before_its_end
 
 
 def test_no_chunk_is_longer_than_800_characters(session: Session, files: Path) -> None:
-    words = [f"word{number}" for number in range(900)]
+    words = [f"word{number}" for number in range(500)]
     text = "".join(
         word + (". " if i % 37 == 0 else ", " if i % 11 == 0 else " ")
         for i, word in enumerate(words)
     )
     chunks = chunk_pages(session, files, "LONG", text, text.upper())
-    assert len(chunks) > 10
+    assert len(chunks) > 5
     assert all(0 < len(chunk["text"]) <= SIZE for chunk in chunks)
 
 
 def test_neighbours_overlap_by_at_most_200_characters_and_nothing_is_lost(
     session: Session, files: Path
 ) -> None:
-    pages = ["\n".join(numbered_lines(60, length)) for length in (25, 61, 133)]
+    pages = ["\n".join(numbered_lines(30, length)) for length in (25, 61, 133)]
     chunks = chunk_pages(session, files, "OVERLAP", *pages)
     whole = "\n\n".join(page_text(page) for page in pages).rstrip()
     reached = 0
@@ -135,7 +136,7 @@ def test_a_chunk_over_a_page_break_names_both_pages(session: Session, files: Pat
 def test_page_numbers_are_exact(session: Session, files: Path) -> None:
     pages = [
         "\n".join(f"p{number}q {line}" for line in numbered_lines(lines, 40))
-        for number, lines in enumerate([3, 40, 1, 1, 1, 25, 2, 7, 1, 60, 1, 1], 1)
+        for number, lines in enumerate([3, 25, 1, 1, 1, 20, 2, 7, 1, 30, 1, 1], 1)
     ]
     chunks = chunk_pages(session, files, "EXACT", *pages)
     spans = set()
@@ -149,18 +150,18 @@ def test_page_numbers_are_exact(session: Session, files: Path) -> None:
 def test_a_chunk_id_has_the_first_page_and_the_index_in_three_digits(
     session: Session, files: Path
 ) -> None:
-    pages = [f"Page {n}.\n" + "\n".join(numbered_lines(14, 59)) for n in range(1, 13)]
+    pages = [f"Page {n}.\n" + "\n".join(numbered_lines(9, 59)) for n in range(1, 13)]
     chunks = chunk_pages(session, files, "25/7 IDS", *pages)
     for index, chunk in enumerate(chunks):
         first = int(chunk["metadata"]["page_numbers"].split(",")[0])
         document_id = chunk["metadata"]["document_id"]
         assert chunk["chunk_id"] == f"{document_id}_{first:03d}_{index:03d}"
     assert chunks[-1]["chunk_id"].endswith(f"_012_{len(chunks) - 1:03d}")
-    assert len({chunk["chunk_id"] for chunk in chunks}) == len(chunks) > 12
+    assert len({chunk["chunk_id"] for chunk in chunks}) == len(chunks) == 12
 
 
 def test_indices_count_from_zero_to_the_total(session: Session, files: Path) -> None:
-    chunks = chunk_pages(session, files, "INDICES", "\n".join(numbered_lines(99, 40)))
+    chunks = chunk_pages(session, files, "INDICES", "\n".join(numbered_lines(60, 40)))
     assert [chunk["metadata"]["chunk_index"] for chunk in chunks] == list(range(len(chunks)))
     assert {chunk["metadata"]["total_chunks"] for chunk in chunks} == {len(chunks)}
 

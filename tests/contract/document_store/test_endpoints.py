@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from urllib.parse import urlsplit
 
-import psutil  # type: ignore[import-untyped]
+import psutil
 import pytest
 
 from tests.contract.conftest import NewHome

@@ -24,8 +24,8 @@ QUICK_S = 2.0
 @pytest.fixture(scope="module")
 def slow_scan(files: Path) -> Path:
     """A document that takes some seconds, page by page."""
-    page = Scan("\n".join([PROSE] * 6))
-    return make_pdf(files / "Scanned report.pdf", [page] * 6)
+    page = Scan("\n".join([PROSE] * 3))
+    return make_pdf(files / "Scanned report.pdf", [page] * 8)
 
 
 def test_health_and_searches_answer_during_a_long_ingest(
@@ -92,7 +92,7 @@ def test_one_file_for_many_applications_at_once_is_as_many_documents(
 def test_of_two_that_wait_for_the_same_file_one_goes_on_when_the_other_is_cancelled(
     session: Session, files: Path
 ) -> None:
-    file = make_pdf(files / "Twice.pdf", [Scan(f"{PROSE}\n{PROSE}")] * 3)
+    file = make_pdf(files / "Twice.pdf", [Scan(PROSE)] * 4)
     arguments = {"file_path": str(file), "application_ref": "TWICE"}
     first = session.start("ingest_document", **arguments)
     first.wait_for_progress()
@@ -119,7 +119,7 @@ def test_a_cancel_in_the_very_end_leaves_all_or_nothing(session: Session, files:
 def test_a_client_that_goes_away_is_as_good_as_a_cancel(
     session: Session, server: HttpServer, files: Path
 ) -> None:
-    file = make_pdf(files / "Left alone.pdf", [Scan(f"{PROSE}\n{PROSE}")] * 3)
+    file = make_pdf(files / "Left alone.pdf", [Scan(PROSE)] * 4)
     arguments = {"file_path": str(file), "application_ref": "GONE"}
     with server.session("sse") as other:
         job = other.start("ingest_document", **arguments)

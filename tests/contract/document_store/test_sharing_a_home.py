@@ -1,5 +1,6 @@
 """One home, one process that has it: what a second one does."""
 
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,7 +14,15 @@ from tests.contract.document_store.asking import (
     read_text,
     refusal,
 )
-from tests.contract.process import Home, HttpServer, run_http, run_stdio, run_to_end
+from tests.contract.process import (
+    SCRIPTS,
+    STOPPING_S,
+    Home,
+    HttpServer,
+    run_http,
+    run_stdio,
+    run_to_end,
+)
 from tests.contract.session import Session
 from tests.documents import PROSE, Scan, make_pdf, text_pdf
 
@@ -37,7 +46,7 @@ def server(home: Home) -> Iterator[HttpServer]:
 @pytest.fixture(scope="module")
 def relayed(server: HttpServer, home: Home) -> Iterator[Session]:
     """A desktop client's session with a second process on the same home."""
-    with run_stdio(home, TOKEN) as session:
+    with run_stdio(home, TOKEN, ("quinion", "stdio", "document-store")) as session:
         yield session
     # The relay has ended with its client, and the server goes on.
     assert server.request("GET", "/health").status_code == 200
@@ -65,7 +74,7 @@ def test_progress_is_passed_on(relayed: Session, files: Path) -> None:
 
 
 def test_a_cancel_is_passed_on(relayed: Session, files: Path) -> None:
-    file = make_pdf(files / "Scan.pdf", [Scan(f"{PROSE}\n{PROSE}")] * 3)
+    file = make_pdf(files / "Scan.pdf", [Scan(PROSE)] * 4)
     job = relayed.start("ingest_document", file_path=str(file), application_ref="CANCEL")
     job.wait_for_progress()
     job.cancel()
@@ -78,6 +87,23 @@ def test_a_relay_with_a_wrong_token_ends_and_says_why(server: HttpServer, home: 
     assert ended.returncode != 0
     assert "Traceback" not in ended.stderr
     assert "MCP_API_KEY" in ended.stderr.splitlines()[-1]
+
+
+def test_a_relay_ends_when_the_server_does(fresh_home: Home) -> None:
+    with run_http(fresh_home) as server:
+        with subprocess.Popen(
+            [SCRIPTS / "document-store-mcp"],
+            env=fresh_home.environment({}),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            text=True,
+        ) as relay:
+            assert relay.stderr is not None
+            assert server.address in relay.stderr.readline()
+            server.stop()
+            relay.wait(STOPPING_S)
+            assert "Traceback" not in relay.stderr.read()
 
 
 def test_a_second_http_server_is_refused(server: HttpServer, home: Home) -> None:

@@ -2,6 +2,7 @@
 
 import hashlib
 import math
+import socket
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -37,6 +38,14 @@ SUBJECTS = [
 ]
 
 
+@pytest.fixture(scope="module")
+def outside() -> Iterator[socket.socket]:
+    """Where a program that goes online would knock first, if it is told of a proxy."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        listener.setblocking(False)
+        yield listener
+
+
 @dataclass(frozen=True)
 class Kept:
     """One life of a server: what it answered, and what its folder holds after its end."""
@@ -56,13 +65,15 @@ def home(new_home: NewHome) -> Home:
 
 
 @pytest.fixture(scope="module")
-def kept(home: Home, files: Path) -> Kept:
+def kept(home: Home, files: Path, outside: socket.socket) -> Kept:
+    proxy = f"http://127.0.0.1:{outside.getsockname()[1]}"
+    variables = dict.fromkeys(("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"), proxy)
     pages: list[AnyPage] = [
         *(Text("\n".join([subject, PROSE, PROSE])) for subject in SUBJECTS),
         Scan(f"The last page is a scan.\n{PROSE}"),
     ]
     file = make_pdf(files / "Transport Assessment.pdf", pages)
-    with run_http(home) as server, server.session() as session:
+    with run_http(home, variables) as server, server.session() as session:
         answer = ingest_well(session, file)
         [listed] = list_documents(session)
         chunks = chunks_of(session, answer["document_id"])
@@ -152,6 +163,12 @@ def test_a_chunk_is_nearest_to_its_own_text(kept: Kept) -> None:
     assert kept.hits[0]["chunk_id"] == kept.chunks[0]["chunk_id"]
     assert kept.hits[0]["relevance_score"] == pytest.approx(1, abs=1e-4)
     assert kept.hits[1]["relevance_score"] < 0.99
+
+
+def test_nothing_is_sent_to_anybody(kept: Kept, outside: socket.socket) -> None:
+    assert kept.hits
+    with pytest.raises(BlockingIOError):
+        outside.accept()
 
 
 @pytest.fixture(scope="module")

@@ -48,7 +48,7 @@ def ref(transport: str, request: pytest.FixtureRequest) -> str:
 def slow_scan(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A document whose pages take a while, one by one."""
     folder = tmp_path_factory.mktemp("scans")
-    return make_pdf(folder / "Scanned report.pdf", [Scan(f"{PROSE}\n{PROSE}")] * 3)
+    return make_pdf(folder / "Scanned report.pdf", [Scan(PROSE)] * 4)
 
 
 def test_all_four_tools_are_offered(session: Session) -> None:

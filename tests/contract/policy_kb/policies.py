@@ -96,7 +96,8 @@ def cover(title: str, edition: str) -> Leaf:
     return Leaf([Row(title, TITLE, bold=True), Row(edition, CHAPTER, space=20)])
 
 
-# A framework: twelve chapters of ten paragraphs, all of one kind, so that each is predictable.
+# A framework: ten paragraphs in each chapter, all of one kind, so that each is predictable. Only
+# the last two chapters are printed, as in an extract, because the tests have no use for more.
 
 CHAPTERS = {
     "Introduction": "the purposes of planning",
@@ -107,9 +108,9 @@ CHAPTERS = {
     "Communications": "broadband cables and telephone masts",
     "Making good use of land": "derelict sites and empty yards",
     "Well-designed places": "the height and shape of buildings",
-    "Sustainable transport": "cycle lanes and footpaths",
-    "Green belt": "the boundaries of the green belt",
     "Flooding and the coast": "flood water, drains and sea walls",
+    "Green belt": "the boundaries of the green belt",
+    "Sustainable transport": "cycle lanes and footpaths",
     "The natural environment": "bats, newts and other protected animals",
 }
 ACTIONS = [
@@ -124,19 +125,23 @@ ACTIONS = [
     "are given great weight in every decision",
     "are inspected after the work has ended",
 ]
-PARAGRAPHS = len(CHAPTERS) * len(ACTIONS)
+PRINTED_CHAPTERS = (11, 12)
+PRINTED_PARAGRAPHS = range(101, 121)
 FIRST_CHAPTER_PAGE = 3
+FRAMEWORK_PAGES = 4
+FRAMEWORK_CHUNKS = 2 + len(PRINTED_CHAPTERS) + len(PRINTED_PARAGRAPHS)
+"""The cover and the contents are one chunk each."""
 
 
 def framework(path: Path, edition: str) -> Path:
-    """A national framework of 120 paragraphs; each names the edition that it is from."""
+    """A national framework, of which each paragraph names the edition that it is from."""
     leaves = [cover("National Framework", edition), _contents(list(CHAPTERS))]
-    for place, title in enumerate(CHAPTERS):
-        rows = chapter(f"{place + 1}. {title}")
-        for number in range(place * len(ACTIONS) + 1, (place + 1) * len(ACTIONS) + 1):
-            rows += prose(framework_paragraph(number, edition))
+    for number in PRINTED_CHAPTERS:
+        rows = chapter(f"{number}. {list(CHAPTERS)[number - 1]}")
+        for paragraph in _paragraphs_of(number):
+            rows += prose(framework_paragraph(paragraph, edition))
         leaves.append(Leaf(rows))
-    return typeset(path, f"National Framework | {edition}", leaves)
+    return typeset(path, "", leaves)
 
 
 def framework_paragraph(number: int, edition: str) -> str:
@@ -151,14 +156,18 @@ def framework_paragraph(number: int, edition: str) -> str:
 
 def framework_page(number: int) -> int:
     """The page on which a paragraph is printed."""
-    return FIRST_CHAPTER_PAGE + (number - 1) // len(ACTIONS)
+    return FIRST_CHAPTER_PAGE + (number - PRINTED_PARAGRAPHS[0]) // len(ACTIONS)
 
 
 def framework_chapter(number: int, edition: str) -> str:
     """The text of a chapter, with everything inside it."""
-    first = (number - 1) * len(ACTIONS) + 1
-    paragraphs = [framework_paragraph(n, edition) for n in range(first, first + len(ACTIONS))]
+    paragraphs = [framework_paragraph(paragraph, edition) for paragraph in _paragraphs_of(number)]
     return "\n\n".join([f"{number}. {list(CHAPTERS)[number - 1]}", *paragraphs])
+
+
+def _paragraphs_of(chapter_number: int) -> range:
+    last = chapter_number * len(ACTIONS)
+    return range(last - len(ACTIONS) + 1, last + 1)
 
 
 def _contents(titles: Sequence[str]) -> Leaf:
@@ -177,9 +186,9 @@ FIGURE = "Figure 5.1: A stepped track"
 FOOTNOTE = "1 As measured by the survey of the year 2019, which counted every Tuesday."
 LONG_LINES = [
     f"sentence number {n} of the long paragraph is about bends, sight lines and kerbs in lane {n * 7};"
-    for n in range(1, 41)
+    for n in range(1, 31)
 ]
-LONG = "5.3 The long paragraph has forty sentences:\n" + "\n".join(LONG_LINES)
+LONG = "5.3 The long paragraph has thirty sentences:\n" + "\n".join(LONG_LINES)
 
 
 def guidance(path: Path) -> Path:
@@ -207,11 +216,11 @@ def guidance(path: Path) -> Path:
                 *prose("over 200 4.0 m 3.0 m"),
                 *prose("5.2 Gradients are kept below three in a hundred."),
                 *bold(FIGURE),
-                *long[:21],
+                *long[:16],
             ],
             [note(1, FOOTNOTE[2:])],
         ),
-        Leaf([*long[21:], *prose("5.4 Headroom is never less than two metres and a half.")]),
+        Leaf([*long[16:], *prose("5.4 Headroom is never less than two metres and a half.")]),
         Leaf(
             [
                 *chapter("6 Markings"),

@@ -103,6 +103,32 @@ def test_the_lines_have_the_letters_of_the_pages_text(tmp_path: Path) -> None:
     assert all(line.text == " ".join(line.text.split()) for line in page.lines)
 
 
+def test_a_page_that_is_turned_is_read_as_it_is_looked_at(tmp_path: Path) -> None:
+    with pymupdf.open() as document:
+        page = document.new_page()
+        for left, text in ((100, "116. Development should"), (120, "be prevented where")):
+            page.insert_text((left, 700), text, fontsize=12, rotate=90)
+        page.set_rotation(90)
+        document.save(tmp_path / "turned.pdf")
+    first, second = rows(tmp_path / "turned.pdf")
+    assert (first.text, second.text) == ("116. Development should", "be prevented where")
+    assert first.box is not None and second.box is not None
+    assert first.box[2] - first.box[0] > 100 > first.box[3] - first.box[1]
+    assert first.box[0] == pytest.approx(second.box[0], abs=1)
+    assert first.box[3] < second.box[3]
+
+
+def test_what_is_written_up_the_page_is_not_put_beside_other_lines(tmp_path: Path) -> None:
+    with pymupdf.open() as document:
+        page = document.new_page()
+        for left, text in ((100, "written upwards"), (120, "in two lines")):
+            page.insert_text((left, 700), text, fontsize=12, rotate=90)
+        page.insert_text((200, 690), "and one across", fontsize=12)
+        document.save(tmp_path / "margin.pdf")
+    texts = [line.text for line in rows(tmp_path / "margin.pdf")]
+    assert texts == ["written upwards", "in two lines", "and one across"]
+
+
 def test_a_page_without_text_has_no_lines(tmp_path: Path) -> None:
     with pymupdf.open() as document:
         document.new_page()

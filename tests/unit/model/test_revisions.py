@@ -22,6 +22,7 @@ from quinion.model.revisions import (
     Plan,
     Reason,
     choose_revision_id,
+    latest_effective,
     newest_first,
     plan_creation,
     plan_deletion,
@@ -305,6 +306,13 @@ class TestResolution:
         found = resolve("NPPF", twice, day("2022-01-01"))
         assert found.revision is not None
         assert found.revision.revision_id == "b"
+
+    def test_the_latest_effective_one_is_in_force_or_was_last(self) -> None:
+        bounded = revision("b", "2020-01-01", "2020-12-31")
+        waiting = revision("c", "2021-01-01", status=PROCESSING)
+        assert latest_effective([OLD, NEW], day("2020-01-01")) is OLD
+        assert latest_effective([bounded, waiting], day("2025-01-01")) is bounded
+        assert latest_effective([bounded, waiting], day("2019-12-31")) is None
 
     def test_newest_first_is_the_order_of_a_sorted_set_read_backwards(self) -> None:
         known = [revision("a", "2021-01-01"), OLD, revision("b", "2021-01-01"), NEW]

@@ -4,8 +4,8 @@ import signal
 import socket
 import threading
 import time
-from collections.abc import Iterator
-from datetime import date, timedelta
+from collections.abc import Iterator, Sequence
+from datetime import UTC, date, datetime, timedelta
 from itertools import pairwise
 from pathlib import Path
 
@@ -16,13 +16,22 @@ from quinion.errors import BadSetting, RegistryUnavailable, RevisionOverlap
 from quinion.model.policy import (
     PolicyCategory,
     PolicyDraft,
+    Revision,
     RevisionDraft,
     RevisionEdit,
     RevisionStatus,
     RevisionUpdate,
 )
+from quinion.model.revisions import Plan, plan_deletion
 from quinion.store.registry import PolicyRegistry, open_registry
-from tests.property.redis_server import ON_DISK, RedisServer, redis_server
+from quinion.store.registry.redis import RedisShelves
+from tests.property.redis_server import ON_DISK, PROGRAM, RedisServer, redis_server
+
+if PROGRAM is None:
+    pytest.skip(
+        "redis-server is not installed: the registry in Redis is not tested",
+        allow_module_level=True,
+    )
 
 NPPF = PolicyDraft("NPPF", "National Planning Policy Framework", PolicyCategory.NATIONAL_POLICY)
 REVISION_FIELDS = {
@@ -185,6 +194,33 @@ class TestOtherPrograms:
         assert server.raw.zscore("policy_revisions:NPPF", "rev_NPPF_2021_07") == 18828
 
     @pytest.mark.parametrize(
+        ("command", "arguments"),
+        [
+            ("HSET", ("policy:NPPF", "title", "Another")),
+            ("ZADD", ("policy_revisions:NPPF", "18829", "rev_NPPF_2021_07")),
+            ("HSET", (FOREIGN_KEY, "status", "failed")),
+        ],
+    )
+    def test_a_change_starts_again_when_one_of_its_keys_was_written_meanwhile(
+        self, registry: PolicyRegistry, server: RedisServer, command: str, arguments: list[str]
+    ) -> None:
+        write_foreign(server)
+        seen = []
+
+        def plan(known: Sequence[Revision]) -> Plan:
+            seen.append(known[0].status)
+            if len(seen) == 1:
+                server.raw.execute_command(command, *arguments)
+            return plan_deletion("NPPF", known, "rev_NPPF_2021_07")
+
+        shelves = RedisShelves(server.url)
+        shelves.change("NPPF", plan, datetime.now(UTC))
+        shelves.close()
+        assert len(seen) == 2
+        assert seen[1] == ("failed" if "failed" in arguments else "superseded")
+        assert registry.list_revisions("NPPF") == []
+
+    @pytest.mark.parametrize(
         ("field", "value"),
         [
             ("effective_from", "2021-02-30"),
@@ -295,7 +331,7 @@ class TestUnavailable:
             with pytest.raises(RegistryUnavailable, match=r"127\.0\.0\.1:\d+/2") as refusal:
                 ask()
             assert "secret" not in refusal.value.message
-        assert time.monotonic() - started < 1
+        assert time.monotonic() - started < 5
 
     def test_a_redis_that_hangs_is_an_error_after_its_time(
         self, registry: PolicyRegistry, server: RedisServer
@@ -309,7 +345,7 @@ class TestUnavailable:
                 impatient.list_policies()
             with pytest.raises(RegistryUnavailable):
                 impatient.create_revision("NPPF", RevisionDraft("L", date(2024, 1, 1)))
-            assert time.monotonic() - started < 2
+            assert time.monotonic() - started < 5
         finally:
             server.process.send_signal(signal.SIGCONT)
         assert [policy.source for policy in impatient.list_policies()] == ["NPPF"]

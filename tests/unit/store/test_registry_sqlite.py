@@ -12,6 +12,7 @@ import pytest
 from quinion.errors import RegistryUnavailable
 from quinion.model.policy import PolicyCategory, PolicyDraft, RevisionDraft
 from quinion.store.registry import open_registry
+from quinion.store.registry.sqlite import SqliteShelves
 
 POLICY = PolicyDraft("A", "Title", PolicyCategory.LOCAL_PLAN)
 
@@ -39,12 +40,11 @@ def test_a_file_that_is_no_database_is_an_error_and_is_left_alone(tmp_path: Path
 
 
 def test_commits_are_on_the_disk_before_they_are_acknowledged(tmp_path: Path) -> None:
-    registry = open_registry(tmp_path / "registry.db")
-    shelves = registry._shelves
-    [mode] = shelves._database.execute("PRAGMA journal_mode").fetchone()  # type: ignore[attr-defined]
-    [full] = shelves._database.execute("PRAGMA synchronous").fetchone()  # type: ignore[attr-defined]
-    assert (mode, full) == ("wal", 2)
-    registry.close()
+    shelves = SqliteShelves(tmp_path / "registry.db")
+    [mode] = shelves._database.execute("PRAGMA journal_mode").fetchone()
+    [synchronous] = shelves._database.execute("PRAGMA synchronous").fetchone()
+    assert (mode, synchronous) == ("wal", 2)
+    shelves.close()
 
 
 def test_a_process_that_dies_in_a_change_leaves_no_trace_and_no_lock(tmp_path: Path) -> None:

@@ -21,7 +21,7 @@ from quinion.model.policy import (
     RevisionUpdate,
 )
 from quinion.store.registry import PolicyRegistry, open_registry
-from tests.property.redis_server import RedisServer, redis_server
+from tests.property.redis_server import PLACES, RedisServer, redis_server
 
 POLICY = PolicyDraft("A", "Title", PolicyCategory.LOCAL_PLAN)
 FIRST = date(2024, 1, 1)
@@ -82,7 +82,7 @@ def redis(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RedisServer]:
         yield server
 
 
-@pytest.fixture(params=["sqlite", "redis"])
+@pytest.fixture(params=PLACES)
 def address(request: pytest.FixtureRequest) -> str:
     if request.param == "sqlite":
         return ""

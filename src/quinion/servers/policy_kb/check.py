@@ -4,7 +4,7 @@ from collections import Counter
 
 from quinion.pipeline.engine import in_thread
 from quinion.servers.policy_kb.knowledge import KnowledgeBase
-from quinion.servers.policy_kb.records import CHUNKS, date_metadata
+from quinion.servers.policy_kb.records import CHUNKS, followed_metadata
 
 
 async def find_problems(knowledge: KnowledgeBase) -> list[str]:
@@ -27,8 +27,8 @@ async def find_problems(knowledge: KnowledgeBase) -> list[str]:
         revision = registered.get(key)
         if revision is None:
             problems.append(f"{record.id}: its revision is not registered")
-        elif any(data[name] != value for name, value in date_metadata(revision).items()):
-            problems.append(f"{record.id}: its dates are not those of its revision")
+        elif any(data[name] != value for name, value in followed_metadata(revision).items()):
+            problems.append(f"{record.id}: its dates or label are not those of its revision")
     problems += [
         f"{source} {revision_id}: {counts[source, revision_id]} chunks are stored, "
         f"and the registry says {revision.chunk_count}"

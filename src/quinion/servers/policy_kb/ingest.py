@@ -93,7 +93,7 @@ class Ingestion:
                 vectors,
                 partial(in_thread, registry.update_revision, policy.source, revision_id, done),
             )
-            await self._knowledge.note_dates(revision)
+            await self._knowledge.note_followed(revision)
         return Ingested(
             source=policy.source,
             revision_id=revision_id,

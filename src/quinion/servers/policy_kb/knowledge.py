@@ -3,8 +3,8 @@
 The two can't be changed in one transaction, and other programs may write the registry. So
 the registry is the truth, and the store follows it:
 
-- Before every dated search the dates on chunks are brought into step with the registry
-  (`in_step`). A mark for each revision says which dates its chunks carry.
+- Before every search the dates and labels on chunks are brought into step with the registry
+  (`in_step`). A mark for each revision says what its chunks carry.
 - An operation that changes both marks the revision as busy first. What a process that died
   has left busy is mended at the next start (`_mend`): the registry then counts what is there.
 """
@@ -26,12 +26,15 @@ from quinion.model.policy import (
     RevisionUpdate,
 )
 from quinion.model.record import Hit
-from quinion.model.revisions import EffectiveDateResolver, Plan, resolve
+from quinion.model.revisions import Plan, resolve
 from quinion.pipeline.engine import Engine, in_thread
+from quinion.search.semantic import check_query
 from quinion.servers.policy_kb.records import (
     CHUNKS,
-    date_metadata,
+    Key,
+    followed_metadata,
     in_force_on,
+    is_of,
     of_sources,
     trace_of,
 )
@@ -41,9 +44,6 @@ from quinion.store.registry import PolicyRegistry
 
 log = logging.getLogger(__name__)
 
-Key = tuple[str, str]
-"""A policy's source and a revision's id."""
-
 
 class KnowledgeBase:
     """Policies, their revisions, and the chunks of those."""
@@ -52,7 +52,6 @@ class KnowledgeBase:
         self.engine = engine
         self._registry = registry
         self._marks = marks
-        self._resolver = EffectiveDateResolver(registry)
         self._stepping = anyio.Lock()
         self._busy: set[str] = set()
         self._mended = False
@@ -78,17 +77,20 @@ class KnowledgeBase:
         Raises:
             PolicyMissing: one of the sources is not registered.
         """
+        check_query(query)
         registry = await self.registry()
         for source in sources:
             await in_thread(registry.get_policy, source)
         where = of_sources(sources) if sources else None
-        if day is not None:
-            await self.in_step()
-            holding = await in_thread(self._resolver.get_revision_ids_for_date, day)
-            if not holding:
-                return []
-            where = all_of(where, in_force_on(day, sorted(holding.values())))
-        return await self.engine.search(CHUNKS, query, limit, where)
+        shelves = await self.in_step()
+        if day is None:
+            return await self.engine.search(CHUNKS, query, limit, where)
+        found = (resolve(source, shelf, day).revision for source, shelf in shelves.items())
+        holding = {(r.source, r.revision_id) for r in found if r}
+        if not holding:
+            return []
+        where = all_of(where, in_force_on(day, holding))
+        return await self.engine.search(CHUNKS, query, limit, where, is_of(holding))
 
     async def find_revision(self, source: str, revision_id: str | None) -> Revision:
         """The revision of that id; else the one in force today, else the newest before it.
@@ -154,21 +156,36 @@ class KnowledgeBase:
         await self.engine.remove([trace_of(source, revision_id)])
         return deleted
 
-    async def in_step(self) -> None:
-        """Bring the dates on chunks into step with the registry, where they are not."""
-        registry = await self.registry()
-        async with self._stepping:
-            marks = await in_thread(self._marks.all)
-            shelves = await in_thread(registry.list_all_revisions)
-            for revision in (r for shelf in shelves.values() for r in shelf if r.chunk_count):
-                if marks.get(_dates_key(revision)) != _dates_mark(revision):
-                    trace = trace_of(revision.source, revision.revision_id)
-                    await self.engine.set_metadata(trace, date_metadata(revision))
-                    await self.note_dates(revision)
+    async def in_step(self) -> dict[str, list[Revision]]:
+        """Bring dates and labels on chunks into step with the registry, where they are not.
 
-    async def note_dates(self, revision: Revision) -> None:
-        """Note that the revision's chunks carry its dates."""
-        await in_thread(self._marks.set, _dates_key(revision), _dates_mark(revision))
+        Returns the revisions of every policy, by source, as they were looked at.
+        """
+        await self.registry()
+        async with self._stepping:
+            shelves, late = await in_thread(self._compare)
+            for revision in late:
+                trace = trace_of(revision.source, revision.revision_id)
+                await self.engine.set_metadata(trace, followed_metadata(revision))
+                await self.note_followed(revision)
+            return shelves
+
+    def _compare(self) -> tuple[dict[str, list[Revision]], list[Revision]]:
+        """All revisions, and those whose chunks carry something else than they should."""
+        marks = self._marks.all()
+        shelves = self._registry.list_all_revisions()
+        late = [
+            revision
+            for shelf in shelves.values()
+            for revision in shelf
+            if revision.chunk_count
+            and marks.get(_followed_key(revision)) != _followed_mark(revision)
+        ]
+        return shelves, late
+
+    async def note_followed(self, revision: Revision) -> None:
+        """Note that the revision's chunks carry its dates and label."""
+        await in_thread(self._marks.set, _followed_key(revision), _followed_mark(revision))
 
     @asynccontextmanager
     async def busy(self, key: Key) -> AsyncIterator[None]:
@@ -218,12 +235,12 @@ class KnowledgeBase:
         )
 
 
-def _dates_key(revision: Revision) -> str:
-    return f"dates {revision.source} {revision.revision_id}"
+def _followed_key(revision: Revision) -> str:
+    return f"followed {revision.source} {revision.revision_id}"
 
 
-def _dates_mark(revision: Revision) -> str:
-    return " ".join(str(number) for number in date_metadata(revision).values())
+def _followed_mark(revision: Revision) -> str:
+    return " ".join(str(number) for number in followed_metadata(revision).values())
 
 
 def _busy_key(source: str, revision_id: str) -> str:

@@ -1,17 +1,20 @@
 """How chunks of policies are kept: collection, ids and metadata, as the contract says."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Sequence
 from datetime import date
 
 from quinion.model.dates import date_to_int, end_to_int
 from quinion.model.policy import Policy, Revision
 from quinion.model.record import Metadata, Record
 from quinion.model.section import SectionChunk
-from quinion.store.filters import Where, all_of
+from quinion.store.filters import Where, all_of, any_of
 from quinion.store.journal import Trace
 
 CHUNKS = "policy_docs"
+
+Key = tuple[str, str]
+"""A policy's source and a revision's id."""
 
 _PATH_JOINT = "\n"
 
@@ -21,22 +24,35 @@ def trace_of(source: str, revision_id: str) -> Trace:
     return Trace.of(CHUNKS, source=source, revision_id=revision_id)
 
 
-def date_metadata(revision: Revision) -> Metadata:
-    """The dates of a revision, as its chunks carry them."""
+def followed_metadata(revision: Revision) -> Metadata:
+    """What chunks carry of the registry's entry, and has to follow its changes."""
     return {
+        "version_label": revision.version_label,
         "effective_from": date_to_int(revision.effective_from),
         "effective_to": end_to_int(revision.effective_to),
     }
 
 
-def in_force_on(day: date, revision_ids: Sequence[str]) -> Where | None:
+def in_force_on(day: date, holding: Collection[Key]) -> Where | None:
     """The filter for chunks of these revisions that hold on the day, both ends included."""
     number = date_to_int(day)
+    revisions = [
+        {"$and": [{"source": source}, {"revision_id": revision_id}]}
+        for source, revision_id in holding
+    ]
     return all_of(
-        {"effective_from": {"$lte": number}},
-        {"effective_to": {"$gte": number}},
-        {"revision_id": {"$in": list(revision_ids)}},
+        {"effective_from": {"$lte": number}}, {"effective_to": {"$gte": number}}, any_of(*revisions)
     )
+
+
+def is_of(holding: Collection[Key]) -> Callable[[str], bool]:
+    """Whether a chunk's id is one of these revisions' chunks."""
+
+    def test(chunk_id: str) -> bool:
+        source, _, rest = chunk_id.partition("__")
+        return (source, rest.partition("__")[0]) in holding
+
+    return test
 
 
 def of_sources(sources: Sequence[str]) -> Where:
@@ -52,7 +68,7 @@ def chunk_records(
     What follows `chunk_index` are additions: with them sections are put together again, whole
     and with each character once.
     """
-    dates = date_metadata(revision)
+    followed = followed_metadata(revision)
     return [
         Record(
             id="__".join(
@@ -63,8 +79,7 @@ def chunk_records(
                 "source": policy.source,
                 "source_title": policy.title,
                 "revision_id": revision.revision_id,
-                "version_label": revision.version_label,
-                **dates,
+                **followed,
                 "section_ref": chunk.ref,
                 "page_number": chunk.pages[0],
                 "chunk_index": chunk.index,

@@ -53,7 +53,7 @@ def make_tools(knowledge: KnowledgeBase) -> list[Tool]:
             list[Name] | None, Field(description="Only these policies, by their source slugs.")
         ] = None,
         effective_date: Annotated[
-            Name | None,
+            str | None,
             Field(description="YYYY-MM-DD: only revisions that were in force on this day."),
         ] = None,
         n_results: Annotated[

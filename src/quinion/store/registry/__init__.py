@@ -18,7 +18,7 @@ def open_registry(path: Path, redis_url: str | None = None) -> PolicyRegistry:
         RegistryUnavailable: the file cannot be opened.
     """
     if redis_url:
-        # Its import costs a fifth of a second, and few have it configured.
+        # Imported here because it is slow to import, and few have it configured.
         from quinion.store.registry.redis import RedisShelves  # noqa: PLC0415
 
         return PolicyRegistry(RedisShelves(redis_url))

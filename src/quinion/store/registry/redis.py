@@ -7,8 +7,10 @@
 
 Other programs read and write these keys too. Every field of a hash is always there, and
 None is the empty string, so that neither `entry["effective_to"]` nor `entry.get(…) or None`
-surprises them. A change writes only the fields that it changes. Where a hash and its score
-disagree, the hash is right.
+surprises them. A change writes only the fields that it changes.
+
+One day is looked up by score, as the spec has it; all else goes by the hashes. Where another
+program lets the two disagree, the hash is right, and the next change mends the score.
 
 A read is one script, so it sees one moment. A change watches every key that it decides on
 and writes in one MULTI/EXEC; when another writer was first, it starts again. The keys of
@@ -53,6 +55,7 @@ CONTENTION_TIMEOUT_S = 10.0
 LONGEST_PAUSE_S = 0.02
 
 _SOURCES = "policies_all"
+_NOT_THERE = f"{_SOURCES} names it, but it is not there"
 
 # ARGV: the highest score wanted, and a source (all that are registered when it is left out).
 # Replies, for each source: it, the policy's hash, and each revision's id and hash.
@@ -167,7 +170,7 @@ class RedisShelves:
         ]
         for shelf in shelves:
             if not shelf.policy and source is None:
-                raise nonsense(self._place(_policy_key(shelf.source)), f"{_SOURCES} names it")
+                raise nonsense(self._place(_policy_key(shelf.source)), _NOT_THERE)
         return [shelf for shelf in shelves if shelf.policy]
 
     def _policy(self, shelf: _Shelf) -> Policy:

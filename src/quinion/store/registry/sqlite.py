@@ -64,14 +64,7 @@ class SqliteShelves:
         self._path = path
         self._lock = threading.Lock()
         with self._failures():
-            self._database = sqlite3.connect(
-                path, timeout=BUSY_TIMEOUT_S, check_same_thread=False, isolation_level=None
-            )
-            self._database.row_factory = sqlite3.Row
-            self._database.execute("PRAGMA journal_mode=WAL")
-            self._database.execute("PRAGMA synchronous=FULL")
-            self._database.execute("PRAGMA foreign_keys=ON")
-            self._database.executescript(_SCHEMA)
+            self._database = _open(path)
 
     def add_policy(self, policy: Policy) -> bool:
         """Keep a new policy; False, and nothing done, where its source is taken."""
@@ -163,3 +156,19 @@ class SqliteShelves:
                 f"The policy registry {self._path} cannot be used ({error}). "
                 "Check that the disk is not full and that the folder is writable."
             ) from error
+
+
+def _open(path: Path) -> sqlite3.Connection:
+    database = sqlite3.connect(
+        path, timeout=BUSY_TIMEOUT_S, check_same_thread=False, isolation_level=None
+    )
+    try:
+        database.row_factory = sqlite3.Row
+        database.execute("PRAGMA journal_mode=WAL")
+        database.execute("PRAGMA synchronous=FULL")
+        database.execute("PRAGMA foreign_keys=ON")
+        database.executescript(_SCHEMA)
+    except sqlite3.Error:
+        database.close()
+        raise
+    return database

@@ -1,0 +1,75 @@
+"""The Policy KB as users start it: a home, its registry in SQLite or in Redis, and a server."""
+
+import subprocess
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from mcp import StdioServerParameters
+from mcp.client.stdio import stdio_client
+
+from quinion.store.registry import PolicyRegistry, open_registry
+from tests.contract.process import SCRIPTS, Home, HttpServer, Variables, run_http, run_to_end
+from tests.contract.session import Session, open_session
+
+HTTP = ("policy-kb-mcp", "--http", "--port", "0")
+
+
+@dataclass(frozen=True)
+class Place:
+    """A home, and the address of the Redis that has its registry, if one has."""
+
+    home: Home
+    redis_url: str | None = None
+
+    @property
+    def variables(self) -> Variables:
+        return {"REDIS_URL": self.redis_url}
+
+    @contextmanager
+    def registry(self) -> Iterator[PolicyRegistry]:
+        """The registry, as another program has it: safe beside a running server."""
+        registry = open_registry(self.home.path / "policies.db", self.redis_url)
+        try:
+            yield registry
+        finally:
+            registry.close()
+
+    @contextmanager
+    def serve(
+        self, variables: Variables | None = None, command: Sequence[str] = HTTP
+    ) -> Iterator[HttpServer]:
+        """A server over HTTP."""
+        with run_http(self.home, {**self.variables, **(variables or {})}, command) as server:
+            yield server
+
+    @contextmanager
+    def serve_stdio(self, variables: Variables | None = None) -> Iterator[Session]:
+        """A server on stdio, as a desktop client starts it."""
+        parameters = StdioServerParameters(
+            command=str(SCRIPTS / "policy-kb-mcp"),
+            env=self.home.environment({**self.variables, **(variables or {})}),
+        )
+        log_path = self.home.files / "server.log"
+        with log_path.open("a") as log:
+            with open_session(stdio_client(parameters, errlog=log)) as session:
+                yield session
+        written = log_path.read_text()
+        assert "Traceback" not in written, written
+
+    def run(
+        self, *arguments: str, variables: Variables | None = None, program: str = "quinion"
+    ) -> "subprocess.CompletedProcess[str]":
+        """Run a program on this home to its end."""
+        return run_to_end(
+            self.home, {**self.variables, **(variables or {})}, *arguments, program=program
+        )
+
+    def check(self) -> str:
+        """What `quinion policy check` says; nobody else may have the home."""
+        ended = self.run("policy", "check")
+        assert ended.returncode in {0, 1}, ended.stderr
+        return ended.stdout.strip()
+
+
+AGREE = "Registry and texts agree."

@@ -1,0 +1,166 @@
+"""What a client is told of the server and its tools before it calls any."""
+
+from typing import Any
+
+import jsonschema  # type: ignore[import-untyped]
+import pytest
+
+from tests.contract.document_store.test_tools import shapes_of, types_of
+from tests.contract.policy_kb.asking import (
+    ERROR_KEYS,
+    INGEST_KEYS,
+    POLICIES_KEYS,
+    POLICY_KEYS,
+    REMOVE_KEYS,
+    RESULT_FIELDS,
+    REVISION_KEYS,
+    REVISIONS_KEYS,
+    SEARCH_ADDITIONS,
+    SEARCH_KEYS,
+    SECTION_ADDITIONS,
+    SECTION_KEYS,
+)
+from tests.contract.session import Session
+
+READING = {
+    "search_policy",
+    "get_policy_section",
+    "list_policy_documents",
+    "list_policy_revisions",
+}
+WRITING = {"ingest_policy_revision", "remove_policy_revision"}
+TOOLS = READING | WRITING
+# Tool, parameter, type, whether it is required, default.
+NOTHING = object()
+PARAMETERS: list[tuple[str, str, set[str], bool, object]] = [
+    ("search_policy", "query", {"string"}, True, NOTHING),
+    ("search_policy", "sources", {"array", "null"}, False, None),
+    ("search_policy", "effective_date", {"string", "null"}, False, None),
+    ("search_policy", "n_results", {"integer"}, False, 10),
+    ("get_policy_section", "source", {"string"}, True, NOTHING),
+    ("get_policy_section", "section_ref", {"string"}, True, NOTHING),
+    ("get_policy_section", "revision_id", {"string", "null"}, False, None),
+    ("list_policy_revisions", "source", {"string"}, True, NOTHING),
+    ("ingest_policy_revision", "source", {"string"}, True, NOTHING),
+    ("ingest_policy_revision", "revision_id", {"string"}, True, NOTHING),
+    ("ingest_policy_revision", "file_path", {"string"}, True, NOTHING),
+    ("ingest_policy_revision", "reindex", {"boolean"}, False, False),
+    ("remove_policy_revision", "source", {"string"}, True, NOTHING),
+    ("remove_policy_revision", "revision_id", {"string"}, True, NOTHING),
+    # Additions, which a client of the contract never sends.
+    ("search_policy", "more_queries", {"array", "null"}, False, None),
+    ("get_policy_section", "from_part", {"integer"}, False, 0),
+]
+
+
+def test_the_tools_are_exactly_the_six_of_the_contract(session: Session) -> None:
+    assert set(session.tools) == TOOLS
+
+
+def test_the_parameters_are_those_of_the_contract_and_two_additions(session: Session) -> None:
+    offered = {
+        (name, parameter)
+        for name, tool in session.tools.items()
+        for parameter in tool.input_schema["properties"]
+    }
+    assert offered == {(tool, parameter) for tool, parameter, *_ in PARAMETERS}
+
+
+@pytest.mark.parametrize(("tool", "parameter", "types", "required", "default"), PARAMETERS)
+def test_a_parameter_has_its_type_and_default(
+    session: Session, tool: str, parameter: str, types: set[str], required: bool, default: object
+) -> None:
+    schema = session.tools[tool].input_schema
+    described = schema["properties"][parameter]
+    assert types_of(described) == types
+    assert (parameter in schema["required"]) is required
+    assert described.get("default", NOTHING) == default
+    assert described["description"]
+
+
+def test_listing_the_policies_takes_no_parameters(session: Session) -> None:
+    schema = session.tools["list_policy_documents"].input_schema
+    assert schema["properties"] == {}
+    assert not schema.get("required")
+
+
+@pytest.mark.parametrize("parameter", ["sources", "more_queries"])
+def test_a_list_is_one_of_strings(session: Session, parameter: str) -> None:
+    schema = session.tools["search_policy"].input_schema["properties"][parameter]
+    [array] = [option for option in schema["anyOf"] if option["type"] == "array"]
+    assert array["items"]["type"] == "string"
+
+
+def test_a_model_is_told_how_a_date_is_written(session: Session) -> None:
+    schema = session.tools["search_policy"].input_schema["properties"]["effective_date"]
+    assert "YYYY-MM-DD" in schema["description"]
+
+
+@pytest.mark.parametrize("tool", sorted(TOOLS))
+def test_a_tool_has_a_title_a_description_and_annotations(session: Session, tool: str) -> None:
+    described = session.tools[tool]
+    assert described.title
+    assert described.description
+    hints = described.annotations
+    assert hints is not None
+    assert hints.title == described.title
+    assert hints.read_only_hint is (tool in READING)
+    assert hints.destructive_hint is (tool == "remove_policy_revision")
+    assert hints.idempotent_hint is True
+    assert hints.open_world_hint is False
+
+
+@pytest.mark.parametrize("tool", sorted(TOOLS))
+def test_the_schemas_are_valid_and_closed_to_unknown_parameters(
+    session: Session, tool: str
+) -> None:
+    described = session.tools[tool]
+    assert described.output_schema is not None
+    for schema in (described.input_schema, described.output_schema):
+        jsonschema.Draft202012Validator.check_schema(schema)
+        assert schema["type"] == "object"
+    assert described.input_schema["additionalProperties"] is False
+
+
+@pytest.mark.parametrize(
+    ("tool", "expected"),
+    [
+        ("search_policy", SEARCH_KEYS | SEARCH_ADDITIONS),
+        ("get_policy_section", SECTION_KEYS | SECTION_ADDITIONS),
+        ("list_policy_documents", POLICIES_KEYS),
+        ("list_policy_revisions", REVISIONS_KEYS),
+        ("ingest_policy_revision", INGEST_KEYS),
+        ("remove_policy_revision", REMOVE_KEYS),
+    ],
+)
+def test_the_output_schema_names_both_answers_of_the_contract(
+    session: Session, tool: str, expected: set[str]
+) -> None:
+    schema = session.tools[tool].output_schema
+    assert schema is not None
+    assert [set(shape["properties"]) for shape in shapes_of(schema)] == [expected, ERROR_KEYS]
+
+
+@pytest.mark.parametrize(
+    ("tool", "part", "fields"),
+    [
+        ("search_policy", "Result", set(RESULT_FIELDS)),
+        ("list_policy_documents", "PolicyEntry", POLICY_KEYS),
+        ("list_policy_revisions", "RevisionEntry", REVISION_KEYS),
+    ],
+)
+def test_the_output_schema_names_every_field_of_what_is_listed(
+    session: Session, tool: str, part: str, fields: set[str]
+) -> None:
+    schema: dict[str, Any] | None = session.tools[tool].output_schema
+    assert schema is not None
+    assert set(schema["$defs"][part]["properties"]) == fields
+
+
+def test_the_server_says_who_it_is_and_how_to_use_it(session: Session) -> None:
+    named = session.client.server_info
+    assert named is not None
+    assert named.name == "policy-kb-mcp"
+    assert named.version
+    instructions = session.client.instructions or ""
+    assert all(tool in instructions for tool in READING)
