@@ -177,17 +177,17 @@ def test_a_reference_that_several_sections_have_names_them(
     pages = [
         Leaf(
             [
-                *bold(f"Policy PM{n}: Plan number {n}"),
-                *prose(f"1. The first rule of plan {n} is short."),
-                *prose(f"2. The second rule of plan {n} is shorter."),
+                *bold(f"Policy PM{number}: {subject.title()}"),
+                *prose(f"1. The first rule is about {subject}, and it is short."),
+                *prose(f"2. The second rule is shorter, and about {subject} too."),
             ]
         )
-        for n in range(1, 6)
+        for number, subject in enumerate(("roofs", "walls", "floors", "doors", "stairs"), 1)
     ]
     file = typeset(tmp_path / "plans.pdf", "", [cover("Plans", "2020"), *pages])
     ingest_well(session, source, revise(registry, source, "A", date(2020, 1, 1)), file)
     answer = read(session, source, "Policy PM2 Para 2")
-    assert answer["text"] == "2. The second rule of plan 2 is shorter."
+    assert answer["text"] == "2. The second rule is shorter, and about walls too."
     message = refusal(ask(session, source, "Para 2"), "section_not_found")
     assert "Policy PM2 Para 2" in message
 

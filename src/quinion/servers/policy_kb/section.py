@@ -5,7 +5,7 @@ By metadata, whole and in document order, rather than by similarity: a reference
 
 from difflib import get_close_matches
 
-from quinion.chunk.section_refs import join_chunks, normalize_ref, select
+from quinion.chunk.section_refs import choices, join_chunks, normalize_ref, select
 from quinion.errors import SectionMissing
 from quinion.model.policy import Revision
 from quinion.model.section import SectionChunk
@@ -16,6 +16,7 @@ from quinion.servers.policy_kb.records import CHUNKS, chunk_of, trace_of
 from quinion.store.filters import all_of
 
 NEAREST = 5
+MOST_CHOICES = 20
 
 
 async def read_section(
@@ -57,6 +58,11 @@ def _why(revision: Revision, section_ref: str, chunks: list[SectionChunk]) -> st
     where = f"{revision.source} ({revision.version_label})"
     if not chunks:
         return f"{where} has no text. Ingest it with ingest_policy_revision."
+    if meant := choices(chunks, section_ref):
+        return (
+            f"{section_ref!r} can mean several sections of {where}. Ask for one of them: "
+            f"{', '.join(meant[:MOST_CHOICES])}."
+        )
     refs = {normalize_ref(ref): ref for chunk in chunks for ref in chunk.path}
     near = get_close_matches(normalize_ref(section_ref), refs, NEAREST)
     hint = f" Near to it are: {', '.join(refs[ref] for ref in near)}." if near else ""
