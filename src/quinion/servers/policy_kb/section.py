@@ -6,7 +6,7 @@ By metadata, whole and in document order, rather than by similarity: a reference
 from difflib import get_close_matches
 
 from quinion.chunk.section_refs import choices, join_chunks, normalize_ref, select
-from quinion.errors import SectionMissing
+from quinion.errors import InvalidInput, SectionMissing
 from quinion.model.policy import Revision
 from quinion.model.section import SectionChunk
 from quinion.servers.contract import how_many_fit
@@ -30,6 +30,7 @@ async def read_section(
 
     Raises:
         PolicyMissing, RevisionMissing: there is none.
+        InvalidInput: the section has no such part.
         SectionMissing: the revision has no such section; the message names those that are near.
     """
     revision = await knowledge.find_revision(source, revision_id)
@@ -38,8 +39,10 @@ async def read_section(
     records = await knowledge.engine.get(CHUNKS, where=where)
     chunks = sorted(map(chunk_of, records), key=lambda chunk: chunk.index)
     named = select(chunks, section_ref)
-    if len(named) <= from_part:
+    if not named:
         raise SectionMissing(_why(revision, section_ref, chunks))
+    if from_part >= len(named):
+        raise InvalidInput(f"from_part is {from_part}, but {section_ref} has {len(named)} parts.")
     rest = named[from_part:]
     count = max(1, how_many_fit([chunk.text for chunk in rest]))
     part = rest[:count]
