@@ -1,5 +1,5 @@
 # `make run` and `make test` do all set-up themselves: a virtual environment, the packages, the
-# model's weights, and Tesseract where it is missing.
+# model's weights, Tesseract, and for the tests Redis, where they are missing.
 
 PYTHON ?= python3
 VENV := .venv
@@ -9,16 +9,16 @@ SETUP := $(VENV)/.setup
 DEV := $(VENV)/.dev
 PLAIN := .bench/venv/.made
 
-.PHONY: run test test-all check bench bench-corpus setup dev tesseract requirements clean
+.PHONY: run test test-all check bench bench-corpus setup dev tesseract redis requirements clean
 
 run: setup ## set up, start everything, load samples into an empty home
 	$(BIN)/quinion serve --samples samples
 
 test: dev check ## the tests that take seconds
-	$(BIN)/pytest -m "not slow" -n auto
+	$(BIN)/pytest -m "not slow" -n auto --dist loadfile
 
 test-all: dev check ## all tests
-	$(BIN)/pytest -n auto
+	$(BIN)/pytest -n auto --dist loadfile
 
 check: dev ## lint, types, import direction
 	$(BIN)/ruff check
@@ -30,7 +30,7 @@ bench: bench-corpus dev $(PLAIN) ## measure against the plain stack; CORPUS name
 	$(BIN)/python -m bench.ingest --corpus "$(CORPUS)" $(OPTIONS)
 
 bench-corpus:
-	@test -d "$(CORPUS)" || { echo "Name the folder of documents to measure with: make bench CORPUS=../shared/corpus"; exit 2; }
+	@test -d "$(CORPUS)" || { echo "Name the folder of documents to measure with: make bench CORPUS=/path/to/documents"; exit 2; }
 
 # PyTorch by itself: its build without a GPU has a version and hashes of its own, and which one is
 # to be had depends on where packages come from. The file has all else, so nothing is resolved.
@@ -41,7 +41,7 @@ $(PLAIN): requirements/bench.txt
 	touch $@
 
 setup: $(SETUP) tesseract
-dev: $(DEV) tesseract
+dev: $(DEV) tesseract redis
 
 $(VENV)/.made:
 	$(PYTHON) -m venv $(VENV)
@@ -57,14 +57,21 @@ $(DEV): requirements/dev.txt $(SETUP)
 	$(PIP) install --require-hashes -r requirements/dev.txt
 	touch $@
 
-# OCR is Tesseract's. Nothing is installed where it is there already.
-tesseract:
-	@command -v tesseract >/dev/null || \
+# Programs that are not Python's. Nothing is installed where they are there already.
+define need
+	@command -v $(1) >/dev/null || \
 	if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
-	  apt-get -qq update && apt-get -qq install -y tesseract-ocr >/dev/null; \
+	  apt-get -qq update && apt-get -qq install -y $(2) >/dev/null; \
 	else \
-	  echo "Tesseract is missing and can't be installed from here: scanned pages will not be read. Run: sudo apt-get install tesseract-ocr"; \
+	  echo "$(1) is missing and can't be installed from here: $(3) Run: sudo apt-get install $(2)"; \
 	fi
+endef
+
+tesseract:
+	$(call need,tesseract,tesseract-ocr,scanned pages will not be read.)
+
+redis:
+	$(call need,redis-server,redis-server,tests of Redis are skipped.)
 
 requirements: dev ## pin anew what pyproject.toml asks for
 	$(BIN)/python requirements/pin.py

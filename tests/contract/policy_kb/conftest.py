@@ -19,7 +19,7 @@ from tests.contract.policy_kb.asking import ingest_well, revise
 from tests.contract.policy_kb.serving import Place
 from tests.contract.process import Home, HttpServer
 from tests.contract.session import Session
-from tests.property.redis_server import IN_MEMORY, RedisServer, redis_server
+from tests.property.redis_server import IN_MEMORY, PLACES, RedisServer, redis_server
 
 DATABASES = 256
 
@@ -49,7 +49,7 @@ def new_place(new_home: NewHome, request: pytest.FixtureRequest) -> NewPlace:
     return make
 
 
-@pytest.fixture(scope="session", params=["sqlite", "redis"])
+@pytest.fixture(scope="session", params=PLACES)
 def kind(request: pytest.FixtureRequest) -> str:
     """Where the registry is."""
     name: str = request.param

@@ -5,12 +5,9 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from mcp import StdioServerParameters
-from mcp.client.stdio import stdio_client
-
 from quinion.store.registry import PolicyRegistry, open_registry
-from tests.contract.process import SCRIPTS, Home, HttpServer, Variables, run_http, run_to_end
-from tests.contract.session import Session, open_session
+from tests.contract.process import Home, HttpServer, Variables, run_http, run_stdio, run_to_end
+from tests.contract.session import Session
 
 HTTP = ("policy-kb-mcp", "--http", "--port", "0")
 
@@ -46,16 +43,10 @@ class Place:
     @contextmanager
     def serve_stdio(self, variables: Variables | None = None) -> Iterator[Session]:
         """A server on stdio, as a desktop client starts it."""
-        parameters = StdioServerParameters(
-            command=str(SCRIPTS / "policy-kb-mcp"),
-            env=self.home.environment({**self.variables, **(variables or {})}),
-        )
-        log_path = self.home.files / "server.log"
-        with log_path.open("a") as log:
-            with open_session(stdio_client(parameters, errlog=log)) as session:
-                yield session
-        written = log_path.read_text()
-        assert "Traceback" not in written, written
+        with run_stdio(
+            self.home, {**self.variables, **(variables or {})}, ("policy-kb-mcp",)
+        ) as session:
+            yield session
 
     def run(
         self, *arguments: str, variables: Variables | None = None, program: str = "quinion"
