@@ -57,13 +57,14 @@ def kind(request: pytest.FixtureRequest) -> str:
 
 
 @pytest.fixture(scope="session")
-def place(kind: str, new_place: NewPlace) -> Place:
+def shared_place(kind: str, new_place: NewPlace) -> Place:
+    """The home of the shared server."""
     return new_place(kind)
 
 
 @pytest.fixture(scope="session")
-def server(place: Place) -> Iterator[HttpServer]:
-    with place.serve() as server:
+def server(shared_place: Place) -> Iterator[HttpServer]:
+    with shared_place.serve() as server:
         yield server
 
 
@@ -74,9 +75,9 @@ def session(server: HttpServer) -> Iterator[Session]:
 
 
 @pytest.fixture(scope="session")
-def registry(place: Place) -> Iterator[PolicyRegistry]:
+def registry(shared_place: Place) -> Iterator[PolicyRegistry]:
     """The registry of the shared server, as another program has it."""
-    with place.registry() as registry:
+    with shared_place.registry() as registry:
         yield registry
 
 

@@ -288,7 +288,8 @@ def local_plan(path: Path) -> Path:
 def leaflet(path: Path, name: str, paragraphs: int = 3) -> Path:
     """A page, after its cover, that says whose text it is in each of its numbered paragraphs.
 
-    It makes a chunk of each, one of the chapter's heading and one of the cover.
+    It makes a chunk of each, one of the chapter's heading and one of the cover. Fewer than three
+    paragraphs are not taken for numbered ones.
     """
     rows = chapter("1 Hedges")
     for number in range(1, paragraphs + 1):

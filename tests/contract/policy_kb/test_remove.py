@@ -69,6 +69,16 @@ def test_a_second_removal_finds_nothing_and_is_no_error(
     assert remove(session, source, revisions[0]) == 0
 
 
+def test_removals_at_once_count_each_chunk_once(
+    session: Session, source: str, revisions: tuple[str, str]
+) -> None:
+    jobs = [
+        session.start("remove_policy_revision", source=source, revision_id=revisions[0])
+        for _ in range(4)
+    ]
+    assert sorted(job.result()["chunks_removed"] for job in jobs) == [0, 0, 0, 5]
+
+
 def test_a_revision_that_never_had_chunks_has_none_to_remove(
     session: Session, registry: PolicyRegistry, source: str
 ) -> None:

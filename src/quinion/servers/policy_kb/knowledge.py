@@ -26,7 +26,7 @@ from quinion.model.policy import (
     RevisionUpdate,
 )
 from quinion.model.record import Hit
-from quinion.model.revisions import Plan, resolve
+from quinion.model.revisions import Plan, latest_effective, resolve
 from quinion.pipeline.engine import Engine, in_thread
 from quinion.search.semantic import check_query
 from quinion.servers.policy_kb.records import (
@@ -102,9 +102,7 @@ class KnowledgeBase:
         if revision_id is not None:
             return await in_thread(registry.get_revision, source, revision_id)
         revisions = await in_thread(registry.list_revisions, source)
-        today = datetime.now(UTC).date()
-        past = [r for r in revisions if r.is_ready and r.effective_from <= today]
-        found = resolve(source, revisions, today).revision or (past[0] if past else None)
+        found = latest_effective(revisions, datetime.now(UTC).date())
         if found is None:
             raise RevisionMissing(
                 f"{source} has no revision that is or was in force. Ingest one, or name one."

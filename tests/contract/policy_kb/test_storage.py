@@ -1,0 +1,250 @@
+"""What is on the disk, as another program finds it: the collection, its ids and its metadata."""
+
+import math
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import date
+from pathlib import Path
+
+import pytest
+
+from quinion.model.policy import PolicyCategory, PolicyDraft, RevisionStatus, RevisionUpdate
+from tests.contract.document_store import folder
+from tests.contract.document_store.folder import DIMENSIONS, Entry
+from tests.contract.policy_kb import policies
+from tests.contract.policy_kb.asking import (
+    CHUNK_FIELDS,
+    chunks_of,
+    find,
+    found_on,
+    ingest_well,
+    read,
+    remove,
+    revise,
+)
+from tests.contract.policy_kb.conftest import NewPlace
+from tests.contract.policy_kb.serving import AGREE, Place
+from tests.contract.session import Answer, Session
+
+COLLECTION = "policy_docs"
+OPEN_END = 99991231
+LTN = PolicyDraft("LTN_1_20", "Cycle Infrastructure Design", PolicyCategory.NATIONAL_GUIDANCE)
+OLD, NEW = "rev_LTN_1_20_2020_07", "rev_LTN_1_20_2024_02"
+
+
+@dataclass(frozen=True)
+class Kept:
+    """One life of a server: what it answered, and what its folder holds after its end."""
+
+    answer: Answer
+    chunks: list[Answer]
+    hits: list[Answer]
+    stored: dict[str, list[Entry]]
+
+    def of(self, revision_id: str) -> list[Entry]:
+        """The chunks of a revision, in the order of the document."""
+        mine = [e for e in self.stored[COLLECTION] if e.metadata["revision_id"] == revision_id]
+        return sorted(mine, key=lambda entry: entry.metadata["chunk_index"])
+
+
+@pytest.fixture(scope="module")
+def place(new_place: NewPlace) -> Place:
+    return new_place("sqlite")
+
+
+@pytest.fixture(scope="module")
+def kept(place: Place, files: Path) -> Kept:
+    with (
+        place.serve(command=("quinion", "serve", "policy-kb", "--port", "0")) as server,
+        server.session() as session,
+        place.registry() as registry,
+    ):
+        registry.create_policy(LTN)
+        revise(registry, "LTN_1_20", "July 2020", date(2020, 7, 27))
+        answer = ingest_well(session, "LTN_1_20", OLD, policies.guidance(files / "old.pdf"))
+        revise(registry, "LTN_1_20", "February 2024", date(2024, 2, 29))
+        ingest_well(session, "LTN_1_20", NEW, policies.leaflet(files / "new.pdf", "2024"))
+        assert found_on(session, "LTN_1_20", "2024-03-15") == {NEW}
+        chunks = chunks_of(session, "LTN_1_20", OLD)
+        hits = find(session, policies.TABLE, n_results=1000)
+    return Kept(answer, chunks, hits, folder.read(place.home.chroma))
+
+
+def test_there_is_the_collection_of_the_contract(kept: Kept) -> None:
+    assert set(kept.stored) == {COLLECTION}
+    assert len(kept.of(OLD)) == kept.answer["chunks_created"] > 15
+    assert len(kept.of(NEW)) == 5
+
+
+def test_every_chunk_is_stored_under_its_id_with_its_text(kept: Kept) -> None:
+    stored = {entry.id: entry.text for entry in kept.of(OLD)}
+    assert stored == {chunk["chunk_id"]: chunk["text"] for chunk in kept.chunks}
+
+
+def test_an_id_is_made_of_source_revision_section_and_index(kept: Kept) -> None:
+    for index, entry in enumerate(kept.of(OLD)):
+        section = re.sub(r"\W+", "_", entry.metadata["section_ref"])
+        assert entry.id == f"LTN_1_20__{OLD}__{section}__{index:03d}"
+
+
+def test_every_field_of_a_chunk_is_stored_with_its_type(kept: Kept) -> None:
+    for entry in kept.stored[COLLECTION]:
+        fields = {name: entry.metadata[name] for name in CHUNK_FIELDS}
+        assert {name: type(value) for name, value in fields.items()} == CHUNK_FIELDS
+        assert fields["source"] == "LTN_1_20"
+        assert fields["source_title"] == "Cycle Infrastructure Design"
+
+
+def test_dates_are_integers_and_an_open_end_is_the_far_future(kept: Kept) -> None:
+    for revision_id, label, first, last in (
+        (OLD, "July 2020", 20200727, 20240228),
+        (NEW, "February 2024", 20240229, OPEN_END),
+    ):
+        for entry in kept.of(revision_id):
+            assert entry.metadata["version_label"] == label
+            assert entry.metadata["effective_from"] == first
+            assert entry.metadata["effective_to"] == last
+
+
+def test_indices_are_sequential_and_pages_and_sections_are_those_of_the_document(
+    kept: Kept,
+) -> None:
+    chunks = kept.of(OLD)
+    assert [entry.metadata["chunk_index"] for entry in chunks] == list(range(len(chunks)))
+    pages = [entry.metadata["page_number"] for entry in chunks]
+    assert set(pages) == {1, 2, 3, 4, 5, 6}
+    by_section = {entry.metadata["section_ref"]: entry for entry in chunks}
+    table = by_section["Table 5-2"]
+    assert (table.text, table.metadata["page_number"]) == (policies.TABLE, 4)
+    assert {"Chapter 5", "Para 4.1", "Figure 5.1", "Footnote 1"} <= set(by_section)
+    found = {chunk["chunk_id"]: chunk["page_number"] for chunk in kept.chunks}
+    assert found == {entry.id: entry.metadata["page_number"] for entry in chunks}
+
+
+def test_chunk_vectors_have_384_dimensions_and_unit_length(kept: Kept) -> None:
+    for entry in kept.stored[COLLECTION]:
+        assert len(entry.vector) == DIMENSIONS
+        assert math.hypot(*entry.vector) == pytest.approx(1, abs=1e-4)
+
+
+def test_a_relevance_score_is_computed_from_the_squared_distance(kept: Kept) -> None:
+    # The query was the text of the table, so its vector is that chunk's.
+    vectors = {entry.id: entry.vector for entry in kept.stored[COLLECTION]}
+    [query] = [entry.vector for entry in kept.of(OLD) if entry.text == policies.TABLE]
+    assert len(kept.hits) == len(vectors)
+    for hit in kept.hits:
+        distance = math.dist(query, vectors[hit["chunk_id"]]) ** 2
+        assert hit["relevance_score"] == pytest.approx(max(0, 1 - distance / 2), abs=1e-4)
+    assert kept.hits[0]["text"] == policies.TABLE
+
+
+# After the server has ended, other programs go on with the home, one after the other.
+
+
+@pytest.fixture(scope="module")
+def revised(kept: Kept, place: Place) -> list[Entry]:
+    """The folder after `quinion policy revise`, while no server runs."""
+    ended = place.run(
+        *("policy", "revise", "LTN_1_20", "--label", "Third", "--from", "2026-01-01"),
+    )
+    assert ended.returncode == 0, ended.stderr
+    return folder.read(place.home.chroma)[COLLECTION]
+
+
+def test_supersession_rewrites_the_dates_on_chunks_in_the_same_operation(
+    revised: list[Entry],
+) -> None:
+    ends = {entry.metadata["revision_id"]: entry.metadata["effective_to"] for entry in revised}
+    assert ends == {OLD: 20240228, NEW: 20251231}
+    for entry in revised:
+        if entry.metadata["revision_id"] == NEW:
+            assert entry.metadata["effective_to"] == 20251231
+
+
+def test_nothing_else_about_the_chunks_has_changed(kept: Kept, revised: list[Entry]) -> None:
+    before = {entry.id: entry for entry in kept.stored[COLLECTION]}
+    assert {entry.id for entry in revised} == set(before)
+    for entry in revised:
+        old = before[entry.id]
+        assert (entry.text, entry.vector) == (old.text, old.vector)
+        assert {**entry.metadata, "effective_to": 0} == {**old.metadata, "effective_to": 0}
+
+
+@pytest.fixture(scope="module")
+def restarted(revised: list[Entry], place: Place) -> Iterator[Session]:
+    """A second server, after a program that keeps to the spec, and to no more, has stored a
+    revision's chunks and registered it."""
+    stored = []
+    for index, (section, page, text) in enumerate(
+        [
+            ("Chapter 1", 3, "The first chunk."),
+            ("Table 1-1", 3, "A table."),
+            ("Chapter 1", 5, "The second chunk."),
+            ("Chapter 1", 4, "The third chunk."),
+        ]
+    ):
+        metadata = {
+            "source": "FOREIGN",
+            "source_title": "Foreign",
+            "revision_id": "rev_FOREIGN_2021_01",
+            "version_label": "January 2021",
+            "effective_from": 20210101,
+            "effective_to": OPEN_END,
+            "section_ref": section,
+            "page_number": page,
+            "chunk_index": index,
+        }
+        id_ = f"FOREIGN__rev_FOREIGN_2021_01__{section.replace(' ', '_')}__{index:03d}"
+        stored.append(Entry(id_, text, metadata, [0.0] * index + [1.0]))
+    folder.write(place.home.chroma, {COLLECTION: stored})
+    with place.registry() as registry:
+        registry.create_policy(PolicyDraft("FOREIGN", "Foreign", PolicyCategory.LOCAL_PLAN))
+        revise(registry, "FOREIGN", "January 2021", date(2021, 1, 1))
+        done = RevisionUpdate(RevisionStatus.ACTIVE, page_count=5, chunk_count=4)
+        registry.update_revision("FOREIGN", "rev_FOREIGN_2021_01", done)
+    with place.serve_stdio() as session:
+        yield session
+
+
+def test_a_restart_keeps_everything(restarted: Session, kept: Kept) -> None:
+    assert chunks_of(restarted, "LTN_1_20", OLD) == kept.chunks
+    assert found_on(restarted, "LTN_1_20", "2024-02-28") == {OLD}
+    assert found_on(restarted, "LTN_1_20", "2025-12-31") == {NEW}
+    assert found_on(restarted, "LTN_1_20", "2026-01-01") == set()
+    assert read(restarted, "LTN_1_20", "Para 5.3", revision_id=OLD)["text"] == policies.LONG
+
+
+def test_chunks_of_another_program_are_found(restarted: Session) -> None:
+    found = find(restarted, "table", sources=["FOREIGN"], effective_date="2024-03-15")
+    assert len(found) == 4
+    assert find(restarted, "table", sources=["FOREIGN"], effective_date="2020-12-31") == []
+
+
+def test_chunks_of_another_program_are_joined_by_an_empty_line(restarted: Session) -> None:
+    answer = read(restarted, "FOREIGN", "Chapter 1")
+    assert answer["text"] == "The first chunk.\n\nThe second chunk.\n\nThe third chunk."
+    assert answer["page_numbers"] == [3, 4, 5]
+
+
+def test_chunks_of_another_program_can_be_removed_and_all_agrees(
+    restarted: Session, place: Place
+) -> None:
+    assert remove(restarted, "FOREIGN", "rev_FOREIGN_2021_01") == 4
+    with place.registry() as registry:
+        revision = registry.get_revision("FOREIGN", "rev_FOREIGN_2021_01")
+    assert revision.chunk_count == 0
+
+
+def test_a_seeded_successor_rewrites_the_dates_on_chunks_too(
+    new_place: NewPlace, tmp_path: Path
+) -> None:
+    place = new_place("sqlite")
+    for name, day in (("a", "2023-09-05"), ("b", "2024-12-12")):
+        file = policies.leaflet(tmp_path / f"{name}.pdf", name)
+        ended = place.run("policy", "seed", f"NPPF@{day}={file}")
+        assert ended.returncode == 0, ended.stderr
+    stored = folder.read(place.home.chroma)[COLLECTION]
+    ends = {entry.metadata["revision_id"]: entry.metadata["effective_to"] for entry in stored}
+    assert ends == {"rev_NPPF_2023_09": 20241211, "rev_NPPF_2024_12": OPEN_END}
+    assert place.check() == AGREE
