@@ -102,11 +102,14 @@ def _circumstances(run: Run) -> Iterator[str]:
     yield (
         f"- Machine: {cores} {'core' if cores == 1 else 'cores'} of {_processor()}, "
         f"{platform.system()}, Python {platform.python_version()}; "
-        f"other programs kept {run.others_share:.0%} of it busy during the run."
+        f"other programs kept {run.others_share:.0%} of the whole machine busy meanwhile."
     )
     yield f"- quinion: {_list_versions(run.our_versions)}."
     yield f"- Plain stack: {_list_versions(run.plain_versions)}."
-    yield f"- Measured on {run.documents} PDFs with {run.pages:,} pages and {run.chunks:,} chunks."
+    yield (
+        f"- Measured on {run.documents} PDFs with {run.pages:,} pages, after a first one that is "
+        f"not counted; {run.chunks:,} chunks with that one."
+    )
 
 
 def _left_out(groups: Mapping[str, Sequence[str]]) -> Iterator[str]:

@@ -252,6 +252,8 @@ def seed(
             (registry.create_revision(source, RevisionDraft(f"{day:%B %Y}", day)), file)
             for source, day, file in named
         ]
+    for plan, _ in plans:
+        _bring_into_step(plan)
     sources = [draft.source for draft in SEED_POLICIES]
     _tell(json and not plans, {"policies": sources}, f"Registered: {', '.join(sources)}.")
     failed = [

@@ -1,5 +1,6 @@
 """One home, one process that has it: what a second one does."""
 
+import json
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -28,6 +29,7 @@ from tests.documents import PROSE, Scan, make_pdf, text_pdf
 
 HOME_IN_USE = 4
 TOKEN = {"MCP_API_KEY": "correct-horse"}
+PING = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "ping"})
 
 
 @pytest.fixture(scope="module")
@@ -90,20 +92,27 @@ def test_a_relay_with_a_wrong_token_ends_and_says_why(server: HttpServer, home: 
 
 
 def test_a_relay_ends_when_the_server_does(fresh_home: Home) -> None:
-    with run_http(fresh_home) as server:
-        with subprocess.Popen(
+    with (
+        run_http(fresh_home) as server,
+        subprocess.Popen(
             [SCRIPTS / "document-store-mcp"],
             env=fresh_home.environment({}),
             stdin=subprocess.PIPE,
-            stdout=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
-        ) as relay:
-            assert relay.stderr is not None
-            assert server.address in relay.stderr.readline()
-            server.stop()
-            relay.wait(STOPPING_S)
-            assert "Traceback" not in relay.stderr.read()
+        ) as relay,
+    ):
+        assert relay.stdin is not None
+        assert relay.stdout is not None
+        assert relay.stderr is not None
+        print(PING, file=relay.stdin, flush=True)
+        assert json.loads(relay.stdout.readline())["id"] == 1
+        server.stop()
+        relay.wait(STOPPING_S)
+        said = relay.stderr.read()
+        assert server.address in said
+        assert "Traceback" not in said
 
 
 def test_a_second_http_server_is_refused(server: HttpServer, home: Home) -> None:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from quinion.extract.mupdf import pymupdf
+from tests.documents import Scan, make_pdf
 
 WIDTH, HEIGHT = 595, 842
 LEFT, TOP, NOTES_TOP, FOOT = 57, 80, 760, 815
@@ -180,12 +181,17 @@ def _contents(titles: Sequence[str]) -> Leaf:
 
 # A guidance note, with everything that stands between paragraphs in such documents.
 
-SHORT_LEAD = "4.2 Nothing in this chapter is more important than Chapter 5, or than Table 5-2 in it."
-TABLE = "Table 5-2: Widths of cycle tracks\nFlow Desirable Minimum\nup to 200 3.0 m 2.0 m\nover 200 4.0 m 3.0 m"
+MENTIONS = "4.2 Nothing in this chapter matters more than Chapter 5, or than Table 5-2 in it."
+TABLE = (
+    "Table 5-2: Widths of cycle tracks\n"
+    "Flow Desirable Minimum\n"
+    "up to 200 3.0 m 2.0 m\n"
+    "over 200 4.0 m 3.0 m"
+)
 FIGURE = "Figure 5.1: A stepped track"
 FOOTNOTE = "1 As measured by the survey of the year 2019, which counted every Tuesday."
 LONG_LINES = [
-    f"sentence number {n} of the long paragraph is about bends, sight lines and kerbs in lane {n * 7};"
+    f"sentence number {n} of the long paragraph is about bends and kerbs in lane {n * 7};"
     for n in range(1, 31)
 ]
 LONG = "5.3 The long paragraph has thirty sentences:\n" + "\n".join(LONG_LINES)
@@ -193,7 +199,14 @@ LONG = "5.3 The long paragraph has thirty sentences:\n" + "\n".join(LONG_LINES)
 
 def guidance(path: Path) -> Path:
     """Guidance with three chapters, a table, a figure, a footnote, and a paragraph on two pages."""
-    contents = ["Introduction", "Planning of routes", "Networks", "Junctions", "Geometry", "Markings"]
+    contents = [
+        "Introduction",
+        "Planning of routes",
+        "Networks",
+        "Junctions",
+        "Geometry",
+        "Markings",
+    ]
     long = prose(LONG)
     leaves = [
         cover("Cycle Infrastructure", "July 2020"),
@@ -201,8 +214,8 @@ def guidance(path: Path) -> Path:
         Leaf(
             [
                 *chapter("4 Junctions"),
-                *prose("4.1 Junctions are where most collisions happen,\nand most of those at night."),
-                *prose(SHORT_LEAD),
+                *prose("4.1 Most collisions happen at junctions,\nand most of those at night."),
+                *prose(MENTIONS),
                 *prose("4.3 Signals give cyclists a head start of four seconds."),
             ]
         ),
@@ -300,3 +313,16 @@ def leaflet(path: Path, name: str, paragraphs: int = 3) -> Path:
 def leaflet_paragraph(number: int, name: str) -> str:
     """The text of a paragraph of a leaflet."""
     return f"1.{number} In the text of {name}, hedges {ACTIONS[number % len(ACTIONS)]}."
+
+
+def scanned(path: Path, pages: int, paragraphs: int = 2) -> Path:
+    """Pages that are pictures of text, no two alike. Each takes OCR a second or so."""
+    chapters = list(CHAPTERS.values())
+    texts = (
+        "\n".join(
+            f"Planning policies should ensure that {chapters[page]}\n{action} everywhere."
+            for action in ACTIONS[:paragraphs]
+        )
+        for page in range(pages)
+    )
+    return make_pdf(path, [Scan(text) for text in texts])

@@ -94,9 +94,7 @@ def test_a_day_before_any_revision_finds_nothing(library: Session) -> None:
     assert answer["effective_date"] == "1947-08-06"
 
 
-def test_a_day_in_a_gap_finds_nothing(
-    session: Session, lives: tuple[str, dict[str, str]]
-) -> None:
+def test_a_day_in_a_gap_finds_nothing(session: Session, lives: tuple[str, dict[str, str]]) -> None:
     assert found_on(session, lives[0], "2018-06-01") == set()
 
 

@@ -55,8 +55,7 @@ def revision(registry: PolicyRegistry, source: str) -> str:
 @pytest.fixture(scope="module")
 def slow_scan(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A document that takes some seconds, page by page."""
-    page = Scan("\n".join([PROSE] * 4))
-    return make_pdf(tmp_path_factory.mktemp("scans") / "Scanned policy.pdf", [page] * 5)
+    return policies.scanned(tmp_path_factory.mktemp("scans") / "Scanned policy.pdf", 5, 8)
 
 
 def start(session: Session, source: str, revision_id: str, file: Path) -> Job:
@@ -434,7 +433,7 @@ def test_a_reindex_and_a_removal_at_once_end_in_agreement(
 def test_dates_that_change_during_an_ingest_are_those_of_its_chunks(
     session: Session, registry: PolicyRegistry, source: str, revision: str, tmp_path: Path
 ) -> None:
-    file = make_pdf(tmp_path / "scan.pdf", [Scan(PROSE)] * 2)
+    file = policies.scanned(tmp_path / "scan.pdf", 2)
     job = start(session, source, revision, file)
     job.wait_for_progress()
     edit = RevisionEdit(effective_from=date(2024, 1, 1), version_label="renamed")
@@ -448,7 +447,7 @@ def test_dates_that_change_during_an_ingest_are_those_of_its_chunks(
 def test_a_revision_that_is_deleted_during_its_ingest_leaves_no_chunks(
     session: Session, registry: PolicyRegistry, source: str, revision: str, tmp_path: Path
 ) -> None:
-    file = make_pdf(tmp_path / "scan.pdf", [Scan(PROSE)] * 2)
+    file = policies.scanned(tmp_path / "scan.pdf", 2)
     job = start(session, source, revision, file)
     job.wait_for_progress()
     registry.delete_revision(source, revision)

@@ -65,9 +65,7 @@ def test_a_result_says_where_its_text_stands(library: Session) -> None:
 
 def test_a_chunk_id_is_made_of_source_revision_section_and_index(library: Session) -> None:
     [table] = find(library, policies.TABLE, sources=["LTN_1_20"], n_results=1)
-    assert re.fullmatch(
-        r"LTN_1_20__rev_LTN_1_20_2020_07__Table_5_2__\d{3}", table["chunk_id"]
-    )
+    assert re.fullmatch(r"LTN_1_20__rev_LTN_1_20_2020_07__Table_5_2__\d{3}", table["chunk_id"])
     chunks = chunks_of(library, "NPPF", NPPF_2024)
     indices = [int(chunk["chunk_id"].rsplit("__", 1)[1]) for chunk in chunks]
     assert indices == list(range(len(chunks)))

@@ -115,13 +115,15 @@ def test_neither_contents_nor_running_headers_nor_mentions_are_taken_for_section
     fourth = read(library, "LTN_1_20", "Chapter 4")
     assert (fourth["text"].count("Chapter 5"), fourth["page_numbers"]) == (1, [3])
     assert "Cycle Infrastructure Design" not in read(library, "LTN_1_20", "Chapter 5")["text"]
-    assert read(library, "LTN_1_20", "Para 4.2")["text"] == policies.SHORT_LEAD
+    assert read(library, "LTN_1_20", "Para 4.2")["text"] == policies.MENTIONS
 
 
 @pytest.mark.parametrize(
     "section_ref",
-    ["Para 116", "para 116", "PARA 116", "Paragraph 116", "paragraph  116", " Para  116 "]
-    + ["Para. 116", "116", "116.", "Chapter 12 Para 116", "Para 116 of Chapter 12"],
+    [
+        *("Para 116", "para 116", "PARA 116", "Paragraph 116", "paragraph  116", " Para  116 "),
+        *("Para. 116", "116", "116.", "Chapter 12 Para 116", "Para 116 of Chapter 12"),
+    ],
 )
 def test_a_reference_to_a_paragraph_may_be_written_in_many_ways(
     library: Session, section_ref: str

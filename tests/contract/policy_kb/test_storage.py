@@ -2,7 +2,6 @@
 
 import math
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
@@ -25,7 +24,7 @@ from tests.contract.policy_kb.asking import (
 )
 from tests.contract.policy_kb.conftest import NewPlace
 from tests.contract.policy_kb.serving import AGREE, Place
-from tests.contract.session import Answer, Session
+from tests.contract.session import Answer
 
 COLLECTION = "policy_docs"
 OPEN_END = 99991231
@@ -139,101 +138,72 @@ def test_a_relevance_score_is_computed_from_the_squared_distance(kept: Kept) -> 
     assert kept.hits[0]["text"] == policies.TABLE
 
 
-# After the server has ended, other programs go on with the home, one after the other.
-
-
-@pytest.fixture(scope="module")
-def revised(kept: Kept, place: Place) -> list[Entry]:
-    """The folder after `quinion policy revise`, while no server runs."""
+def test_supersession_rewrites_the_dates_on_chunks_in_the_same_operation(
+    kept: Kept, place: Place
+) -> None:
+    # By the command line, while no server runs.
     ended = place.run(
         *("policy", "revise", "LTN_1_20", "--label", "Third", "--from", "2026-01-01"),
     )
     assert ended.returncode == 0, ended.stderr
-    return folder.read(place.home.chroma)[COLLECTION]
-
-
-def test_supersession_rewrites_the_dates_on_chunks_in_the_same_operation(
-    revised: list[Entry],
-) -> None:
-    ends = {entry.metadata["revision_id"]: entry.metadata["effective_to"] for entry in revised}
-    assert ends == {OLD: 20240228, NEW: 20251231}
-    for entry in revised:
-        if entry.metadata["revision_id"] == NEW:
-            assert entry.metadata["effective_to"] == 20251231
-
-
-def test_nothing_else_about_the_chunks_has_changed(kept: Kept, revised: list[Entry]) -> None:
     before = {entry.id: entry for entry in kept.stored[COLLECTION]}
-    assert {entry.id for entry in revised} == set(before)
-    for entry in revised:
+    after = {entry.id: entry for entry in folder.read(place.home.chroma)[COLLECTION]}
+    assert set(after) == set(before)
+    for entry in after.values():
         old = before[entry.id]
         assert (entry.text, entry.vector) == (old.text, old.vector)
-        assert {**entry.metadata, "effective_to": 0} == {**old.metadata, "effective_to": 0}
-
-
-@pytest.fixture(scope="module")
-def restarted(revised: list[Entry], place: Place) -> Iterator[Session]:
-    """A second server, after a program that keeps to the spec, and to no more, has stored a
-    revision's chunks and registered it."""
-    stored = []
-    for index, (section, page, text) in enumerate(
-        [
-            ("Chapter 1", 3, "The first chunk."),
-            ("Table 1-1", 3, "A table."),
-            ("Chapter 1", 5, "The second chunk."),
-            ("Chapter 1", 4, "The third chunk."),
-        ]
-    ):
-        metadata = {
-            "source": "FOREIGN",
-            "source_title": "Foreign",
-            "revision_id": "rev_FOREIGN_2021_01",
-            "version_label": "January 2021",
-            "effective_from": 20210101,
-            "effective_to": OPEN_END,
-            "section_ref": section,
-            "page_number": page,
-            "chunk_index": index,
-        }
-        id_ = f"FOREIGN__rev_FOREIGN_2021_01__{section.replace(' ', '_')}__{index:03d}"
-        stored.append(Entry(id_, text, metadata, [0.0] * index + [1.0]))
-    folder.write(place.home.chroma, {COLLECTION: stored})
-    with place.registry() as registry:
-        registry.create_policy(PolicyDraft("FOREIGN", "Foreign", PolicyCategory.LOCAL_PLAN))
-        revise(registry, "FOREIGN", "January 2021", date(2021, 1, 1))
-        done = RevisionUpdate(RevisionStatus.ACTIVE, page_count=5, chunk_count=4)
-        registry.update_revision("FOREIGN", "rev_FOREIGN_2021_01", done)
+        end = {OLD: 20240228, NEW: 20251231}[entry.metadata["revision_id"]]
+        assert entry.metadata == {**old.metadata, "effective_to": end}
     with place.serve_stdio() as session:
-        yield session
+        assert chunks_of(session, "LTN_1_20", OLD) == kept.chunks
+        assert found_on(session, "LTN_1_20", "2024-02-28") == {OLD}
+        assert found_on(session, "LTN_1_20", "2025-12-31") == {NEW}
+        assert found_on(session, "LTN_1_20", "2026-01-01") == set()
+        assert read(session, "LTN_1_20", "Para 5.3", revision_id=OLD)["text"] == policies.LONG
+    assert place.check() == AGREE
 
 
-def test_a_restart_keeps_everything(restarted: Session, kept: Kept) -> None:
-    assert chunks_of(restarted, "LTN_1_20", OLD) == kept.chunks
-    assert found_on(restarted, "LTN_1_20", "2024-02-28") == {OLD}
-    assert found_on(restarted, "LTN_1_20", "2025-12-31") == {NEW}
-    assert found_on(restarted, "LTN_1_20", "2026-01-01") == set()
-    assert read(restarted, "LTN_1_20", "Para 5.3", revision_id=OLD)["text"] == policies.LONG
+def foreign_chunk(index: int, section: str, page: int, text: str) -> Entry:
+    """What a program stores that keeps to the spec, and to no more."""
+    id_ = f"FOREIGN__rev_FOREIGN_2021_01__{section.replace(' ', '_')}__{index:03d}"
+    metadata = {
+        "source": "FOREIGN",
+        "source_title": "Foreign",
+        "revision_id": "rev_FOREIGN_2021_01",
+        "version_label": "January 2021",
+        "effective_from": 20210101,
+        "effective_to": OPEN_END,
+        "section_ref": section,
+        "page_number": page,
+        "chunk_index": index,
+    }
+    return Entry(id_, text, metadata, [0.0] * index + [1.0])
 
 
-def test_chunks_of_another_program_are_found(restarted: Session) -> None:
-    found = find(restarted, "table", sources=["FOREIGN"], effective_date="2024-03-15")
-    assert len(found) == 4
-    assert find(restarted, "table", sources=["FOREIGN"], effective_date="2020-12-31") == []
-
-
-def test_chunks_of_another_program_are_joined_by_an_empty_line(restarted: Session) -> None:
-    answer = read(restarted, "FOREIGN", "Chapter 1")
-    assert answer["text"] == "The first chunk.\n\nThe second chunk.\n\nThe third chunk."
-    assert answer["page_numbers"] == [3, 4, 5]
-
-
-def test_chunks_of_another_program_can_be_removed_and_all_agrees(
-    restarted: Session, place: Place
+def test_chunks_of_a_program_that_keeps_to_the_spec_are_found_read_and_removed(
+    new_place: NewPlace,
 ) -> None:
-    assert remove(restarted, "FOREIGN", "rev_FOREIGN_2021_01") == 4
-    with place.registry() as registry:
-        revision = registry.get_revision("FOREIGN", "rev_FOREIGN_2021_01")
-    assert revision.chunk_count == 0
+    place = new_place("sqlite")
+    chunks = [
+        foreign_chunk(0, "Chapter 1", 3, "The first chunk."),
+        foreign_chunk(1, "Table 1-1", 3, "A table."),
+        foreign_chunk(2, "Chapter 1", 5, "The second chunk."),
+        foreign_chunk(3, "Chapter 1", 4, "The third chunk."),
+    ]
+    folder.write(place.home.chroma, {COLLECTION: chunks})
+    with place.registry() as registry, place.serve_stdio() as session:
+        registry.create_policy(PolicyDraft("FOREIGN", "Foreign", PolicyCategory.LOCAL_PLAN))
+        revision_id = revise(registry, "FOREIGN", "January 2021", date(2021, 1, 1))
+        done = RevisionUpdate(RevisionStatus.ACTIVE, page_count=5, chunk_count=4)
+        registry.update_revision("FOREIGN", revision_id, done)
+        found = find(session, "table", sources=["FOREIGN"], effective_date="2024-03-15")
+        assert {result["text"] for result in found} == {chunk.text for chunk in chunks}
+        assert found_on(session, "FOREIGN", "2020-12-31") == set()
+        answer = read(session, "FOREIGN", "Chapter 1")
+        assert answer["text"] == "The first chunk.\n\nThe second chunk.\n\nThe third chunk."
+        assert answer["page_numbers"] == [3, 4, 5]
+        assert remove(session, "FOREIGN", revision_id) == 4
+        assert registry.get_revision("FOREIGN", revision_id).chunk_count == 0
 
 
 def test_a_seeded_successor_rewrites_the_dates_on_chunks_too(

@@ -20,11 +20,10 @@ from tests.contract.policy_kb.asking import (
     revise,
 )
 from tests.contract.policy_kb.conftest import NewPlace, register
-from tests.contract.policy_kb.policies import leaflet, leaflet_paragraph
+from tests.contract.policy_kb.policies import leaflet, leaflet_paragraph, scanned
 from tests.contract.policy_kb.serving import Place
 from tests.contract.process import HttpServer
 from tests.contract.session import Session
-from tests.documents import PROSE, Scan, make_pdf
 
 TOOLS = {
     *("search_policy", "get_policy_section", "list_policy_documents", "list_policy_revisions"),
@@ -40,9 +39,7 @@ def transport(request: pytest.FixtureRequest) -> str:
 
 
 @pytest.fixture(scope="module")
-def place(
-    transport: str, kind: str, new_place: NewPlace, request: pytest.FixtureRequest
-) -> Place:
+def place(transport: str, kind: str, new_place: NewPlace, request: pytest.FixtureRequest) -> Place:
     """The shared server's home; a process on stdio has one of its own."""
     if transport == "stdio":
         return new_place(kind)
@@ -51,9 +48,7 @@ def place(
 
 
 @pytest.fixture(scope="module")
-def session(
-    transport: str, place: Place, request: pytest.FixtureRequest
-) -> Iterator[Session]:
+def session(transport: str, place: Place, request: pytest.FixtureRequest) -> Iterator[Session]:
     if transport == "stdio":
         with place.serve_stdio() as session:
             yield session
@@ -118,7 +113,7 @@ def test_progress_is_reported_and_a_cancelled_ingest_leaves_no_trace(
     session: Session, revision: tuple[str, str], tmp_path: Path
 ) -> None:
     source, revision_id = revision
-    scan = make_pdf(tmp_path / "scan.pdf", [Scan(f"{PROSE}\n{PROSE}")] * 3)
+    scan = scanned(tmp_path / "scan.pdf", 3)
     job = session.start(
         "ingest_policy_revision", source=source, revision_id=revision_id, file_path=str(scan)
     )

@@ -6,14 +6,17 @@ Nothing is changed before the last step but a status. That step puts the new chu
 place of the old ones, if there were any, and fails as a whole: readers see one or the other.
 """
 
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 
 from quinion.chunk.sections import chunk_sections
 from quinion.errors import NoContent, QuinionError
+from quinion.model.line import LinedPage
 from quinion.model.page import document_method
 from quinion.model.policy import Policy, RevisionStatus, RevisionUpdate
+from quinion.model.section import SectionChunk
 from quinion.pipeline import ingest as pipeline
 from quinion.pipeline.engine import in_thread
 from quinion.pipeline.progress import Progress
@@ -66,8 +69,7 @@ class Ingestion:
         engine = self._knowledge.engine
         lined = await pipeline.read_lined(engine, file, progress)
         pages = [page.page for page in lined]
-        lines = [line for page in lined for line in page.lines]
-        chunks = await in_thread(chunk_sections, lines)
+        chunks = await in_thread(_chunk, lined)
         if not chunks:
             raise NoContent(
                 f"No text was found in {file.path.name}, neither in its text layer nor by OCR."
@@ -101,6 +103,14 @@ class Ingestion:
             page_count=len(pages),
             extraction_method=str(document_method(pages)),
         )
+
+
+def _chunk(pages: Sequence[LinedPage]) -> list[SectionChunk]:
+    """The chunks of all pages. Where each page says the same, all of it passes for running
+    headers; then the first page that says it stands for the others."""
+    chunks = chunk_sections([line for page in pages for line in page.lines])
+    first = next((page.lines for page in pages if page.lines), ())
+    return chunks or chunk_sections(first)
 
 
 def _size(path: Path) -> int:

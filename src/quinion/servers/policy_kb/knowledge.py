@@ -28,6 +28,7 @@ from quinion.model.policy import (
 from quinion.model.record import Hit
 from quinion.model.revisions import Plan, latest_effective, resolve
 from quinion.pipeline.engine import Engine, in_thread
+from quinion.pipeline.turns import Turns
 from quinion.search.semantic import check_query
 from quinion.servers.policy_kb.records import (
     CHUNKS,
@@ -53,6 +54,7 @@ class KnowledgeBase:
         self._registry = registry
         self._marks = marks
         self._stepping = anyio.Lock()
+        self._turns = Turns()
         self._busy: set[str] = set()
         self._mended = False
 
@@ -62,10 +64,14 @@ class KnowledgeBase:
         Raises:
             RegistryUnavailable, StoreUnavailable: as they say.
         """
-        async with self._stepping:
-            if not self._mended:
-                await self._mend()
-                self._mended = True
+        if not self._mended:
+            # Asked before the lock is taken: those who wait for a registry that hangs wait for
+            # it together, and not one after the other.
+            await in_thread(self._registry.ping)
+            async with self._stepping:
+                if not self._mended:
+                    await self._mend()
+                    self._mended = True
         return self._registry
 
     async def search(
@@ -133,10 +139,8 @@ class KnowledgeBase:
         that it has none."""
         registry = await self.registry()
         trace = trace_of(source, revision_id)
-        count = await self.engine.count(trace)
-        if not count:
-            return 0
         async with self.busy((source, revision_id)):
+            count = await self.engine.count(trace)
             # First, so that a registry that fails changes nothing.
             try:
                 await in_thread(
@@ -150,8 +154,9 @@ class KnowledgeBase:
     async def delete_revision(self, source: str, revision_id: str) -> Revision:
         """Take a revision out, and its chunks with it."""
         registry = await self.registry()
-        deleted = await in_thread(registry.delete_revision, source, revision_id)
-        await self.engine.remove([trace_of(source, revision_id)])
+        async with self.busy((source, revision_id)):
+            deleted = await in_thread(registry.delete_revision, source, revision_id)
+            await self.engine.remove([trace_of(source, revision_id)])
         return deleted
 
     async def in_step(self) -> dict[str, list[Revision]]:
@@ -160,13 +165,15 @@ class KnowledgeBase:
         Returns the revisions of every policy, by source, as they were looked at.
         """
         await self.registry()
-        async with self._stepping:
-            shelves, late = await in_thread(self._compare)
-            for revision in late:
-                trace = trace_of(revision.source, revision.revision_id)
-                await self.engine.set_metadata(trace, followed_metadata(revision))
-                await self.note_followed(revision)
-            return shelves
+        shelves, late = await in_thread(self._compare)
+        if late:
+            async with self._stepping:
+                shelves, late = await in_thread(self._compare)
+                for revision in late:
+                    trace = trace_of(revision.source, revision.revision_id)
+                    await self.engine.set_metadata(trace, followed_metadata(revision))
+                    await self.note_followed(revision)
+        return shelves
 
     def _compare(self) -> tuple[dict[str, list[Revision]], list[Revision]]:
         """All revisions, and those whose chunks carry something else than they should."""
@@ -187,22 +194,22 @@ class KnowledgeBase:
 
     @asynccontextmanager
     async def busy(self, key: Key) -> AsyncIterator[None]:
-        """While registry and store are changed for this revision.
+        """While registry and store are changed for this revision, by one at a time.
 
-        A failure inside is mended at once, as far as that is possible; a death, at the next
-        start.
+        A failure inside is mended at the next use; a death, at the next start.
         """
         mark = _busy_key(*key)
-        self._busy.add(mark)
-        try:
-            await in_thread(self._marks.set, mark, "busy")
-            yield
-            await in_thread(self._marks.drop, mark)
-        except BaseException:
-            self._mended = False
-            raise
-        finally:
-            self._busy.discard(mark)
+        async with self._turns.take(key):
+            self._busy.add(mark)
+            try:
+                await in_thread(self._marks.set, mark, "busy")
+                yield
+                await in_thread(self._marks.drop, mark)
+            except BaseException:
+                self._mended = False
+                raise
+            finally:
+                self._busy.discard(mark)
 
     async def _mend(self) -> None:
         """Let the registry count the chunks that are there, of revisions that were left busy."""

@@ -94,16 +94,17 @@ def chunk_records(
 
 
 def chunk_of(record: Record) -> SectionChunk:
-    """The chunk that was stored."""
+    """The chunk that was stored; by a program that keeps to the contract's fields, too."""
     data = record.metadata
-    start = int(data["char_start"])
+    ref, index = str(data["section_ref"]), int(data["chunk_index"])
+    start = int(data.get("char_start", 0))
     return SectionChunk(
-        index=int(data["chunk_index"]),
+        index=index,
         text=record.text,
-        ref=str(data["section_ref"]),
-        path=tuple(str(data["section_path"]).split(_PATH_JOINT)),
-        pages=tuple(map(int, str(data["page_numbers"]).split(","))),
-        section_index=int(data["section_index"]),
+        ref=ref,
+        path=tuple(str(data.get("section_path", ref)).split(_PATH_JOINT)),
+        pages=tuple(map(int, str(data.get("page_numbers", data["page_number"])).split(","))),
+        section_index=int(data.get("section_index", index)),
         start=start,
         end=start + len(record.text),
     )

@@ -1,0 +1,204 @@
+"""No answer is larger than a client can take: 1 MiB, which is where the Python SDK gives up.
+
+Texts are put into the folder beforehand, as another program would, because to ingest them
+would take minutes.
+"""
+
+import math
+import sqlite3
+from collections.abc import Iterator
+from datetime import date
+
+import pytest
+
+from quinion.model.policy import PolicyCategory, PolicyDraft, RevisionStatus, RevisionUpdate
+from tests.contract.document_store import folder
+from tests.contract.document_store.folder import Entry
+from tests.contract.policy_kb.asking import list_policies, refusal, revise
+from tests.contract.policy_kb.conftest import NewPlace
+from tests.contract.policy_kb.serving import Place
+from tests.contract.process import HttpServer
+from tests.contract.session import Answer, Session
+
+MIB = 1 << 20
+# Each is as long as a chunk may be; the second doubles twice when it is written as JSON in JSON.
+TEXTS = {"PLAIN": "words, " * 114, "QUOTED": '"\\' * 400, "SCRIPT": "図面" * 400}
+COUNTS = {"PLAIN": 800, "QUOTED": 300, "SCRIPT": 300}
+MANY = 4000
+PER_PAGE = 50
+
+
+def text_of(source: str, index: int) -> str:
+    return f"{index:05d}{TEXTS[source][5:]}"
+
+
+def chunk(source: str, index: int) -> Entry:
+    text = text_of(source, index)
+    angle = math.pi * index / COUNTS[source]
+    revision_id = f"rev_{source}_2020_01"
+    return Entry(
+        id=f"{source}__{revision_id}__Chapter_1__{index:03d}",
+        text=text,
+        metadata={
+            "source": source,
+            "source_title": source,
+            "revision_id": revision_id,
+            "version_label": "January 2020",
+            "effective_from": 20200101,
+            "effective_to": 99991231,
+            "section_ref": "Chapter 1",
+            "page_number": 1 + index // PER_PAGE,
+            "chunk_index": index,
+            # As our own server stores them: sections of one chunk each, inside the chapter.
+            "page_numbers": str(1 + index // PER_PAGE),
+            "section_path": "Chapter 1",
+            "section_index": index,
+            "char_start": 0,
+        },
+        vector=[math.cos(angle), math.sin(angle)],
+    )
+
+
+@pytest.fixture(scope="module")
+def place(new_place: NewPlace) -> Place:
+    place = new_place("sqlite")
+    with place.registry() as registry:
+        for source, count in COUNTS.items():
+            registry.create_policy(PolicyDraft(source, source, PolicyCategory.LOCAL_PLAN))
+            revision_id = revise(registry, source, "January 2020", date(2020, 1, 1))
+            done = RevisionUpdate(RevisionStatus.ACTIVE, chunk_count=count)
+            registry.update_revision(source, revision_id, done)
+    chunks = [chunk(source, index) for source in TEXTS for index in range(COUNTS[source])]
+    folder.write(place.home.chroma, {"policy_docs": chunks})
+    return place
+
+
+@pytest.fixture(scope="module")
+def server(place: Place) -> Iterator[HttpServer]:
+    with place.serve() as server:
+        yield server
+
+
+@pytest.fixture(scope="module", params=["sse", "http"])
+def session(server: HttpServer, request: pytest.FixtureRequest) -> Iterator[Session]:
+    """The transports that carry answers as server-sent events."""
+    with server.session(request.param) as session:
+        yield session
+
+
+def read_parts(session: Session, source: str) -> list[Answer]:
+    parts: list[Answer] = []
+    start: int | None = 0
+    while start is not None:
+        answer = session.call(
+            "get_policy_section", source=source, section_ref="Chapter 1", from_part=start
+        )
+        assert answer["status"] == "success"
+        parts.append(answer)
+        assert answer["next_part"] is None or answer["next_part"] > start
+        start = answer["next_part"]
+    return parts
+
+
+@pytest.mark.parametrize("source", TEXTS)
+def test_a_long_section_comes_in_parts_that_add_up(session: Session, source: str) -> None:
+    parts = read_parts(session, source)
+    assert len(parts) > 1
+    assert {part["section_ref"] for part in parts} == {"Chapter 1"}
+    expected = [text_of(source, index) for index in range(COUNTS[source])]
+    assert "\n\n".join(part["text"] for part in parts).split("\n\n") == expected
+    pages = {page for part in parts for page in part["page_numbers"]}
+    assert pages == set(range(1, 1 + math.ceil(COUNTS[source] / PER_PAGE)))
+
+
+def test_a_part_is_not_much_smaller_than_it_may_be(session: Session) -> None:
+    first = read_parts(session, "PLAIN")[0]
+    # It travels twice, as structured content and as text; some room is for what is echoed.
+    assert len(first["text"]) * 2 > MIB * 0.6
+
+
+@pytest.mark.parametrize("source", TEXTS)
+def test_too_many_results_keep_the_best_and_say_so(session: Session, source: str) -> None:
+    arguments = {"query": "drawing", "sources": [source]}
+    answer = session.call("search_policy", **arguments, n_results=1000)
+    assert answer["truncated"] is True
+    assert 20 < answer["results_count"] == len(answer["results"]) < 1000
+    fewer = session.call("search_policy", **arguments, n_results=20)
+    assert fewer["truncated"] is False
+    scores = [result["relevance_score"] for result in answer["results"]]
+    assert scores[:20] == pytest.approx([r["relevance_score"] for r in fewer["results"]])
+
+
+def test_too_many_results_of_several_queries_are_shared_evenly(session: Session) -> None:
+    more = ["maps", "plans", "sections"]
+    answer = session.call("search_policy", query="drawing", more_queries=more, n_results=1000)
+    assert answer["truncated"] is True
+    counts = [answer["results_count"], *(part["results_count"] for part in answer["more"])]
+    assert max(counts) - min(counts) <= 1
+    assert min(counts) > 20
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments"),
+    [
+        ("search_policy", {"query": "hedges " * 150_000}),
+        ("search_policy", {"query": "hedges", "sources": ["X" * MIB]}),
+        ("search_policy", {"query": "hedges", "effective_date": "2" * MIB}),
+        ("search_policy", {"query": "x" * 19_000, "more_queries": ["x" * 19_000] * 20}),
+        ("search_policy", {"query": "x", "more_queries": ['"' * 19_000] * 20}),
+        ("search_policy", {"query": "x", "more_queries": ["x" * MIB]}),
+        ("get_policy_section", {"source": "PLAIN", "section_ref": "x" * MIB}),
+        ("get_policy_section", {"source": "X" * MIB, "section_ref": "Para 1"}),
+        ("list_policy_revisions", {"source": "X" * MIB}),
+        ("remove_policy_revision", {"source": "PLAIN", "revision_id": "x" * MIB}),
+        ("ingest_policy_revision", {"source": "PLAIN", "revision_id": "x", "file_path": "x" * MIB}),
+        ("search_policy", {"query": "hedges", "x" * MIB: 1}),
+    ],
+    ids=[
+        *("query", "sources", "effective_date", "more_queries", "quoted queries", "a long query"),
+        *("section_ref", "source of a section", "source", "revision_id", "file_path", "unknown"),
+    ],
+)
+def test_a_huge_argument_does_not_come_back_huge(
+    server: HttpServer, tool: str, arguments: Answer
+) -> None:
+    with server.session("sse") as session:
+        answer = session.call(tool, **arguments)
+        if answer["status"] == "error":
+            assert len(answer["message"]) < 10_000
+        # The connection has survived, and the next call works.
+        assert len(list_policies(session)) >= 3
+
+
+def test_a_huge_tool_name_does_not_come_back_huge(server: HttpServer) -> None:
+    with server.session("sse") as session:
+        assert len(refusal(session.call("x" * MIB), "invalid_input")) < 10_000
+
+
+def test_listings_of_thousands_arrive(new_place: NewPlace) -> None:
+    place = new_place("sqlite")
+    with place.registry() as registry:
+        registry.create_policy(PolicyDraft("MANY", "Many", PolicyCategory.LOCAL_PLAN))
+        revise(registry, "MANY", "First", date(1900, 1, 1), date(1900, 1, 1))
+    # As a program would that has no time: all at once.
+    with sqlite3.connect(place.home.path / "policies.db") as database:
+        database.executescript(f"""
+            WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < {MANY})
+            INSERT INTO policies SELECT 'MANY_' || i, 'A title of some length, number ' || i,
+                description, category, created_at, updated_at FROM policies, n;
+            WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < {MANY})
+            INSERT INTO revisions SELECT revision_id || '_' || i, source, version_label,
+                date(effective_from, '+' || i || ' days'), date(effective_to, '+' || i || ' days'),
+                status, file_path, file_size_bytes, page_count, chunk_count, notes, created_at,
+                ingested_at, error FROM revisions, n;
+        """)
+    database.close()
+    with place.serve() as server, server.session("sse") as session:
+        answer = session.call("list_policy_documents")
+        assert answer["policy_count"] == MANY + 1
+        answer = session.call("list_policy_revisions", source="MANY")
+        assert answer["revision_count"] == MANY + 1
+        answer = session.call(
+            "get_policy_section", source="MANY", section_ref="Para 1", revision_id="none"
+        )
+        assert len(refusal(answer, "revision_not_found")) < 10_000

@@ -1,0 +1,241 @@
+"""Starting a server: where it listens, when it refuses, and beside whom it works."""
+
+import json
+import os
+import re
+import socket
+from datetime import date
+from pathlib import Path
+
+import pytest
+
+from quinion.model.policy import PolicyCategory, PolicyDraft
+from tests.contract.document_store.test_starting import free_port
+from tests.contract.policy_kb.asking import (
+    find,
+    found_on,
+    ingest,
+    ingest_well,
+    list_policies,
+    list_revisions,
+    refusal,
+    revise,
+)
+from tests.contract.policy_kb.policies import leaflet
+from tests.contract.policy_kb.serving import AGREE, Place
+from tests.contract.process import Home, HttpServer, read_note, run_to_end
+from tests.contract.session import Session, open_session
+from tests.documents import PROSE, text_pdf
+
+WRONG_USE, BAD_SETTING, HOME_IN_USE = 2, 3, 4
+NPPF = PolicyDraft("NPPF", "National Planning Policy Framework", PolicyCategory.NATIONAL_POLICY)
+
+
+@pytest.fixture
+def place(fresh_home: Home) -> Place:
+    return Place(fresh_home)
+
+
+def test_policy_kb_port_is_listened_on(place: Place) -> None:
+    port = free_port()
+    with place.serve({"POLICY_KB_PORT": str(port)}, ("policy-kb-mcp", "--http")) as server:
+        assert server.address == f"http://127.0.0.1:{port}"
+        assert server.request("GET", "/health").status_code == 200
+
+
+def test_quinion_serve_is_the_same_server_and_its_port_option_counts_more(place: Place) -> None:
+    port = free_port()
+    command = ("quinion", "serve", "policy-kb", "--port", str(port))
+    with place.serve({"POLICY_KB_PORT": "1"}, command) as server:
+        assert server.address == f"http://127.0.0.1:{port}"
+        with server.session() as session:
+            assert list_policies(session) == []
+
+
+def test_the_port_is_3003_if_nothing_is_said(place: Place) -> None:
+    # Another program of this machine may have it; then the refusal names it.
+    with socket.socket() as probe:
+        is_free = probe.connect_ex(("127.0.0.1", 3003)) != 0
+    if is_free:
+        with place.serve(command=("policy-kb-mcp", "--http")) as server:
+            assert server.address == "http://127.0.0.1:3003"
+    else:
+        ended = place.run("--http", program="policy-kb-mcp")
+        assert "127.0.0.1:3003" in ended.stderr
+
+
+@pytest.mark.parametrize("arguments", [("--http", "--port", "0"), ()], ids=["http", "stdio"])
+@pytest.mark.parametrize(
+    ("variable", "value"),
+    [
+        ("POLICY_KB_PORT", "99999"),
+        ("POLICY_KB_PORT", "three"),
+        ("REDIS_URL", "localhost:6379"),
+        ("REDIS_URL", "http://localhost:6379"),
+        ("REDIS_URL", "redis://user:secret@localhost:many/0"),
+        ("REDIS_URL", "redis://:secret@localhost:6379/0?no_such_option=1"),
+    ],
+)
+def test_a_bad_setting_refuses_to_start_and_is_named(
+    place: Place, variable: str, value: str, arguments: tuple[str, ...]
+) -> None:
+    ended = place.run(*arguments, variables={variable: value}, program="policy-kb-mcp")
+    assert ended.returncode == BAD_SETTING, ended.stderr
+    assert ended.stdout == ""
+    line = ended.stderr.splitlines()[-1]
+    assert re.search(rf"\b{variable}\b", line)
+    assert "Traceback" not in ended.stderr
+    assert "secret" not in ended.stderr
+
+
+def test_an_empty_redis_url_is_as_good_as_none(place: Place) -> None:
+    with place.serve_stdio({"REDIS_URL": ""}) as session:
+        assert list_policies(session) == []
+    assert (place.home.path / "policies.db").is_file()
+
+
+def test_a_registry_that_is_damaged_is_named_and_nothing_is_overwritten(place: Place) -> None:
+    file = place.home.path / "policies.db"
+    file.write_bytes(b"not a database, but somebody's only copy " * 100)
+    before = file.read_bytes()
+    for arguments in (("--http", "--port", "0"), ()):
+        ended = place.run(*arguments, program="policy-kb-mcp")
+        assert ended.returncode == 1, ended.stderr
+        assert str(file) in ended.stderr.splitlines()[-1]
+        assert "Traceback" not in ended.stderr
+    assert file.read_bytes() == before
+
+
+def test_both_servers_in_one_process_work_on_one_home(place: Place, tmp_path: Path) -> None:
+    ports = {"DOCUMENT_STORE_PORT": str(free_port()), "POLICY_KB_PORT": str(free_port())}
+    with place.serve(ports, ("quinion", "serve")) as server, place.registry() as registry:
+        addresses = read_note(place.home)["addresses"]
+        assert isinstance(addresses, dict)
+        assert addresses == {
+            "document-store": f"http://127.0.0.1:{ports['DOCUMENT_STORE_PORT']}",
+            "policy-kb": f"http://127.0.0.1:{ports['POLICY_KB_PORT']}",
+        }
+        assert server.address == addresses["document-store"]
+        registry.create_policy(NPPF)
+        revision_id = revise(registry, "NPPF", "A", date(2020, 1, 1))
+        with (
+            open_session(f"{addresses['document-store']}/mcp") as documents,
+            open_session(f"{addresses['policy-kb']}/mcp") as policies,
+        ):
+            assert set(documents.tools).isdisjoint(policies.tools)
+            letter = text_pdf(tmp_path / "letter.pdf", PROSE)
+            answer = documents.call(
+                "ingest_document", file_path=str(letter), application_ref="25/00001/FUL"
+            )
+            assert answer["status"] == "success"
+            ingest_well(policies, "NPPF", revision_id, leaflet(tmp_path / "a.pdf", "A"))
+            # Neither finds what is the other's.
+            assert {r["source"] for r in find(policies, "cycle parking")} == {"NPPF"}
+            found = documents.call("search_application_docs", query="hedges")
+            assert found["results_count"] == 1
+    assert place.check() == AGREE
+
+
+def test_port_needs_the_name_of_one_server(place: Place) -> None:
+    ended = place.run("serve", "--port", "0")
+    assert ended.returncode == WRONG_USE
+    ended = place.run("serve", "policy-shop", "--port", "0")
+    assert ended.returncode == WRONG_USE
+    assert "policy-kb" in ended.stderr
+
+
+def test_a_taken_port_is_named(place: Place) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = str(taken.getsockname()[1])
+        ended = place.run("--http", "--port", port, program="policy-kb-mcp")
+    assert ended.returncode == BAD_SETTING
+    assert f"127.0.0.1:{port}" in ended.stderr.splitlines()[-1]
+
+
+def test_nothing_is_read_outside_of_the_read_roots(place: Place, tmp_path: Path) -> None:
+    inside, outside = tmp_path / "policies", tmp_path / "policies and more"
+    for folder in (inside, outside):
+        folder.mkdir()
+        leaflet(folder / "a.pdf", folder.name)
+    (inside / "way out.pdf").symlink_to(outside / "a.pdf")
+    roots = {"QUINION_READ_ROOTS": os.pathsep.join([str(inside)])}
+    with place.serve_stdio(roots) as session, place.registry() as registry:
+        registry.create_policy(NPPF)
+        one = "NPPF", revise(registry, "NPPF", "A", date(2020, 1, 1))
+        missing = refusal(ingest(session, *one, inside / "none.pdf"), "file_not_found")
+        for path in (outside / "a.pdf", inside / "way out.pdf", inside / ".." / "x.pdf"):
+            message = refusal(ingest(session, *one, path), "file_not_found")
+            expected = missing.replace(str(inside / "none.pdf"), str(path))
+            assert message == expected
+        ingest_well(session, *one, inside / "a.pdf")
+
+
+class TestBesideARunningServer:
+    """What other processes do on a home that a server has; tokens are the same for all."""
+
+    TOKEN = "correct-horse"
+
+    @pytest.fixture
+    def place(self, shared_place: Place) -> Place:
+        return shared_place
+
+    def test_a_second_process_on_stdio_passes_calls_on(
+        self, place: Place, server: HttpServer, session: Session, source: str, tmp_path: Path
+    ) -> None:
+        with place.registry() as registry:
+            revision_id = revise(registry, source, "A", date(2020, 1, 1))
+        with place.serve_stdio() as relayed:
+            ingest_well(relayed, source, revision_id, leaflet(tmp_path / "a.pdf", "A"))
+            assert list_revisions(relayed, source) == list_revisions(session, source)
+            answer = relayed.call("search_policy", query="x", effective_date="20240315")
+            refusal(answer, "invalid_date")
+        assert server.request("GET", "/health").status_code == 200
+
+    def test_the_command_line_works_through_the_server(
+        self, place: Place, session: Session, tmp_path: Path
+    ) -> None:
+        def run(*arguments: str) -> str:
+            ended = place.run("policy", *arguments)
+            assert ended.returncode == 0, ended.stderr
+            return ended.stdout
+
+        source = f"CLI_{place.home.files.name.replace('-', '_').upper()}"
+        run("create", source, "--title", "T", "--category", "local_plan")
+        file = leaflet(tmp_path / "a.pdf", "A")
+        run("revise", source, "--label", "A", "--from", "2020-01-01", "--file", str(file))
+        a = f"rev_{source}_2020_01"
+        assert found_on(session, source, "2024-03-15") == {a}
+        run("revise", source, "--label", "B", "--from", "2024-01-01")
+        # The running server has followed by the time of its next search.
+        assert found_on(session, source, "2024-03-15") == set()
+        assert found_on(session, source, "2023-12-31") == {a}
+        answer = json.loads(run("remove", source, a, "--yes", "--json"))
+        assert answer["chunks_removed"] == 5
+        assert found_on(session, source, None) == set()
+
+    def test_the_check_needs_the_home_for_itself(self, place: Place, server: HttpServer) -> None:
+        ended = place.run("policy", "check")
+        assert ended.returncode == HOME_IN_USE
+        assert str(server.process.pid) in ended.stderr.splitlines()[-1]
+
+    def test_a_second_http_server_is_refused(self, place: Place, server: HttpServer) -> None:
+        ended = place.run("--http", "--port", "0", program="policy-kb-mcp")
+        assert ended.returncode == HOME_IN_USE
+        assert str(server.process.pid) in ended.stderr.splitlines()[-1]
+
+
+def test_texts_cannot_be_changed_while_another_server_alone_has_the_home(
+    place: Place, tmp_path: Path
+) -> None:
+    file = leaflet(tmp_path / "a.pdf", "A")
+    with place.serve(command=("document-store-mcp", "--http", "--port", "0")):
+        created = place.run("policy", "seed")
+        assert created.returncode == 0, created.stderr
+        ended = run_to_end(
+            place.home,
+            {},
+            *("policy", "revise", "NPPF", "--label", "A", "--from", "2020-01-01"),
+            *("--file", str(file)),
+            program="quinion",
+        )
+        assert ended.returncode == HOME_IN_USE
