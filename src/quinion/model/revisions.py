@@ -34,6 +34,7 @@ from quinion.model.policy import (
 )
 
 _DAY = timedelta(days=1)
+_MOST_NAMED = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,8 +167,10 @@ def find_revision(source: str, revisions: Sequence[Revision], revision_id: str) 
     for revision in revisions:
         if revision.revision_id == revision_id:
             return revision
-    known = ", ".join(revision.revision_id for revision in newest_first(revisions)) or "none"
-    raise RevisionMissing(f"{source} has no revision {revision_id!r}. It has: {known}.")
+    newest = [revision.revision_id for revision in newest_first(revisions)]
+    known = ", ".join(newest[:_MOST_NAMED]) or "none"
+    older = f" and {len(newest) - _MOST_NAMED} older ones" if len(newest) > _MOST_NAMED else ""
+    raise RevisionMissing(f"{source} has no revision {revision_id!r}. It has: {known}{older}.")
 
 
 def _end_before(new: Revision, old: Revision) -> Revision:

@@ -28,10 +28,12 @@ async def serve_stdio(settings: Settings, entry: Entry) -> None:
         HomeInUse: another process has the home, and does not run this server over HTTP.
     """
     try:
-        async with open_engine(settings) as engine, anyio.create_task_group() as group:
-            group.start_soon(_open_store, engine)
-            await entry.build(engine).run_stdio_async()
-            group.cancel_scope.cancel()
+        async with open_engine(settings) as engine:
+            server = entry.build(engine)
+            async with anyio.create_task_group() as group:
+                group.start_soon(_open_store, engine)
+                await server.run_stdio_async()
+                group.cancel_scope.cancel()
     except HomeInUse as error:
         await _relay(find_address(settings, entry.name, error), settings)
 

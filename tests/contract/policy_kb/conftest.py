@@ -21,11 +21,12 @@ from tests.contract.process import Home, HttpServer
 from tests.contract.session import Session
 from tests.property.redis_server import IN_MEMORY, PLACES, RedisServer, redis_server
 
-DATABASES = 256
+DATABASES = 64
 
 NewPlace = Callable[[str], Place]
 
-_numbers = count(1)
+_sources = count(1)
+_databases = count(1)
 
 
 @pytest.fixture(scope="session")
@@ -44,7 +45,7 @@ def new_place(new_home: NewHome, request: pytest.FixtureRequest) -> NewPlace:
         if kind == "sqlite":
             return Place(new_home())
         server: RedisServer = request.getfixturevalue("redis")
-        return Place(new_home(), f"{server.url}?db={next(_numbers) % DATABASES}")
+        return Place(new_home(), f"{server.url}?db={next(_databases)}")
 
     return make
 
@@ -125,6 +126,6 @@ def fresh_home(new_home: NewHome) -> Home:
 
 def register(registry: PolicyRegistry, title: str = "A policy of tests") -> str:
     """Register a policy of a source that no other has."""
-    source = f"TEST_{next(_numbers)}"
+    source = f"TEST_{next(_sources)}"
     registry.create_policy(PolicyDraft(source, title, PolicyCategory.LOCAL_GUIDANCE))
     return source

@@ -21,7 +21,8 @@ class Place:
 
     @property
     def variables(self) -> Variables:
-        return {"REDIS_URL": self.redis_url}
+        """One worker, because a second takes longer to start than these documents to be read."""
+        return {"REDIS_URL": self.redis_url, "QUINION_WORKERS": "1"}
 
     @contextmanager
     def registry(self) -> Iterator[PolicyRegistry]:

@@ -5,6 +5,9 @@ import pytest
 from tests.contract.policy_kb.asking import refusal
 from tests.contract.session import Answer, Session
 
+# What is asked here does not depend on where the registry is.
+pytestmark = pytest.mark.parametrize("kind", ["sqlite"], indirect=True)
+
 
 def test_an_unknown_tool(session: Session) -> None:
     message = refusal(session.call("delete_everything", really=True), "invalid_input")

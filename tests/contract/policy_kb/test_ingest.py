@@ -1,6 +1,5 @@
 """`ingest_policy_revision`: what becomes of a PDF, of the registry, and of what was there."""
 
-import shutil
 import time
 from collections.abc import Callable
 from datetime import UTC, date, datetime
@@ -457,9 +456,9 @@ def test_a_revision_that_is_deleted_during_its_ingest_leaves_no_chunks(
 
 
 def test_a_file_that_changes_while_it_is_read_is_refused(
-    session: Session, source: str, revision: str, slow_scan: Path, tmp_path: Path
+    session: Session, source: str, revision: str, tmp_path: Path
 ) -> None:
-    file = Path(shutil.copy(slow_scan, tmp_path / "growing.pdf"))
+    file = policies.scanned(tmp_path / "growing.pdf", 3)
     job = start(session, source, revision, file)
     job.wait_for_progress()
     with file.open("ab") as end:

@@ -20,6 +20,9 @@ from tests.contract.policy_kb.asking import (
 from tests.contract.policy_kb.policies import Leaf, bold, chapter, cover, leaflet, prose, typeset
 from tests.contract.session import Answer, Session
 
+# What is asked here does not depend on where the registry is.
+pytestmark = pytest.mark.parametrize("kind", ["sqlite"], indirect=True)
+
 DAY = timedelta(days=1)
 NPPF_2023, NPPF_2024 = "rev_NPPF_2023_09", "rev_NPPF_2024_12"
 

@@ -24,10 +24,9 @@ from tests.contract.policy_kb.asking import (
 )
 from tests.contract.policy_kb.conftest import NewPlace
 from tests.contract.policy_kb.serving import AGREE, Place
+from tests.contract.policy_kb.storing import COLLECTION, OPEN_END, foreign_chunk
 from tests.contract.session import Answer
 
-COLLECTION = "policy_docs"
-OPEN_END = 99991231
 LTN = PolicyDraft("LTN_1_20", "Cycle Infrastructure Design", PolicyCategory.NATIONAL_GUIDANCE)
 OLD, NEW = "rev_LTN_1_20_2020_07", "rev_LTN_1_20_2024_02"
 
@@ -163,32 +162,16 @@ def test_supersession_rewrites_the_dates_on_chunks_in_the_same_operation(
     assert place.check() == AGREE
 
 
-def foreign_chunk(index: int, section: str, page: int, text: str) -> Entry:
-    """What a program stores that keeps to the spec, and to no more."""
-    id_ = f"FOREIGN__rev_FOREIGN_2021_01__{section.replace(' ', '_')}__{index:03d}"
-    metadata = {
-        "source": "FOREIGN",
-        "source_title": "Foreign",
-        "revision_id": "rev_FOREIGN_2021_01",
-        "version_label": "January 2021",
-        "effective_from": 20210101,
-        "effective_to": OPEN_END,
-        "section_ref": section,
-        "page_number": page,
-        "chunk_index": index,
-    }
-    return Entry(id_, text, metadata, [0.0] * index + [1.0])
-
-
 def test_chunks_of_a_program_that_keeps_to_the_spec_are_found_read_and_removed(
     new_place: NewPlace,
 ) -> None:
     place = new_place("sqlite")
+    one = "FOREIGN", "rev_FOREIGN_2021_01"
     chunks = [
-        foreign_chunk(0, "Chapter 1", 3, "The first chunk."),
-        foreign_chunk(1, "Table 1-1", 3, "A table."),
-        foreign_chunk(2, "Chapter 1", 5, "The second chunk."),
-        foreign_chunk(3, "Chapter 1", 4, "The third chunk."),
+        foreign_chunk(*one, 0, "Chapter 1", 3, "The first chunk."),
+        foreign_chunk(*one, 1, "Table 1-1", 3, "A table."),
+        foreign_chunk(*one, 2, "Chapter 1", 5, "The second chunk."),
+        foreign_chunk(*one, 3, "Chapter 1", 4, "The third chunk."),
     ]
     folder.write(place.home.chroma, {COLLECTION: chunks})
     with place.registry() as registry, place.serve_stdio() as session:
@@ -204,17 +187,3 @@ def test_chunks_of_a_program_that_keeps_to_the_spec_are_found_read_and_removed(
         assert answer["page_numbers"] == [3, 4, 5]
         assert remove(session, "FOREIGN", revision_id) == 4
         assert registry.get_revision("FOREIGN", revision_id).chunk_count == 0
-
-
-def test_a_seeded_successor_rewrites_the_dates_on_chunks_too(
-    new_place: NewPlace, tmp_path: Path
-) -> None:
-    place = new_place("sqlite")
-    for name, day in (("a", "2023-09-05"), ("b", "2024-12-12")):
-        file = policies.leaflet(tmp_path / f"{name}.pdf", name)
-        ended = place.run("policy", "seed", f"NPPF@{day}={file}")
-        assert ended.returncode == 0, ended.stderr
-    stored = folder.read(place.home.chroma)[COLLECTION]
-    ends = {entry.metadata["revision_id"]: entry.metadata["effective_to"] for entry in stored}
-    assert ends == {"rev_NPPF_2023_09": 20241211, "rev_NPPF_2024_12": OPEN_END}
-    assert place.check() == AGREE

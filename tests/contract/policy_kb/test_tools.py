@@ -22,6 +22,9 @@ from tests.contract.policy_kb.asking import (
 )
 from tests.contract.session import Session
 
+# What is asked here does not depend on where the registry is.
+pytestmark = pytest.mark.parametrize("kind", ["sqlite"], indirect=True)
+
 READING = {
     "search_policy",
     "get_policy_section",

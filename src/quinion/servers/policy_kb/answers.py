@@ -105,6 +105,11 @@ class Policies(BaseModel):
     status: Literal["success"] = "success"
     policy_count: int
     policies: list[PolicyEntry]
+    truncated: bool = Field(
+        default=False,
+        description="Addition: true when there are more policies than a client can take at once; "
+        "`policy_count` is that of all.",
+    )
 
 
 class RevisionEntry(BaseModel):
@@ -137,6 +142,11 @@ class Revisions(BaseModel):
     source: str
     revision_count: int
     revisions: list[RevisionEntry]
+    next_revision: int | None = Field(
+        default=None,
+        description="Addition: when the list is larger than a client can take, the "
+        "`from_revision` of the call that goes on from here; null when this is the end.",
+    )
 
 
 class Ingested(BaseModel):

@@ -60,7 +60,7 @@ def make_tools(knowledge: KnowledgeBase) -> list[Tool]:
             int, Field(ge=1, le=MOST_RESULTS, description="How many results at the most.")
         ] = 10,
         more_queries: Annotated[
-            list[QueryText] | None,
+            list[Name] | None,
             Field(
                 max_length=MOST_QUERIES,
                 description="Further queries to answer in the same call, with the same filters.",
@@ -122,15 +122,38 @@ def make_tools(knowledge: KnowledgeBase) -> list[Tool]:
         """List all registered policies with source slug, title and category."""
         registry = await knowledge.registry()
         policies = [PolicyEntry.of(policy) for policy in await in_thread(registry.list_policies)]
-        return PoliciesAnswer(Policies(policy_count=len(policies), policies=policies))
+        count = how_many_fit(policies)
+        return PoliciesAnswer(
+            Policies(
+                policy_count=len(policies),
+                policies=policies[:count],
+                truncated=count < len(policies),
+            )
+        )
 
-    async def list_policy_revisions(source: Source) -> RevisionsAnswer:
-        """List the revisions of a policy, newest first, with the dates they were in force."""
+    async def list_policy_revisions(
+        source: Source,
+        from_revision: Annotated[
+            int,
+            Field(ge=0, description="Go on from here: `next_revision` of the last answer."),
+        ] = 0,
+    ) -> RevisionsAnswer:
+        """List the revisions of a policy, newest first, with the dates they were in force.
+
+        A very long list comes in parts: when `next_revision` is not null, call again with it as
+        `from_revision`. `revision_count` is always that of the whole list.
+        """
         registry = await knowledge.registry()
         shelf = await in_thread(registry.list_revisions, source)
-        revisions = [RevisionEntry.of(revision) for revision in shelf]
+        rest = [RevisionEntry.of(revision) for revision in shelf[from_revision:]]
+        count = how_many_fit(rest)
         return RevisionsAnswer(
-            Revisions(source=source, revision_count=len(revisions), revisions=revisions)
+            Revisions(
+                source=source,
+                revision_count=len(shelf),
+                revisions=rest[:count],
+                next_revision=from_revision + count if count < len(rest) else None,
+            )
         )
 
     async def ingest_policy_revision(
