@@ -77,4 +77,4 @@ requirements: dev ## pin anew what pyproject.toml asks for
 	$(BIN)/python requirements/pin.py
 
 clean:
-	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
+	rm -rf $(VENV) .bench .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis

@@ -24,4 +24,9 @@ def pin(output: str, *arguments: str) -> None:
 if __name__ == "__main__":
     pin("base.txt", "pyproject.toml", "--group", "build")
     pin("dev.txt", "--group", "dev", "--constraint", "requirements/base.txt")
+    pin(
+        "bench.txt",
+        *("requirements/bench.in", "--constraint", "requirements/base.txt"),
+        *("--excludes", "requirements/bench.excludes"),
+    )
     pin("model.txt", "--group", "model", "--no-deps")

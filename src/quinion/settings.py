@@ -30,6 +30,10 @@ def _split_commas(value: object) -> object:
     return value
 
 
+def _strip(value: object) -> object:
+    return value.strip() if isinstance(value, str) else value
+
+
 def _expand(value: object) -> object:
     return Path(value).expanduser().absolute() if isinstance(value, str) else value
 
@@ -87,7 +91,7 @@ class Settings(BaseModel):
         validation_alias="CHROMA_URL",
         description="Address of a Chroma server to use instead of the embedded store.",
     )
-    api_key: SecretStr | None = Field(
+    api_key: Annotated[SecretStr | None, BeforeValidator(_strip)] = Field(
         default=None,
         validation_alias="MCP_API_KEY",
         description="Bearer token that HTTP clients must send. Unset or empty: no authentication.",

@@ -51,7 +51,7 @@ async def test_every_tool_and_parameter_stands_on_its_servers_page(
 ) -> None:
     page = (DOCS / f"{name}.md").read_text()
     async with open_engine(Settings(home=tmp_path)) as engine:
-        tools = await CATALOG[name].build(engine).list_tools()
+        tools = await CATALOG[name].load().build(engine).list_tools()
     assert tools
     for tool in tools:
         assert f"`{tool.name}`" in page

@@ -28,7 +28,7 @@ async def connect(settings: Settings, name: str) -> AsyncIterator[Client]:
     try:
         async with (
             open_engine(settings) as engine,
-            Client(find_server(name).build(engine)) as client,
+            Client(find_server(name).load().build(engine)) as client,
         ):
             yield client
     except HomeInUse as error:

@@ -51,8 +51,8 @@ async def _serve(
         endpoints = [
             Endpoint(
                 entry.name,
-                entry.build(engine),
-                entry.wording,
+                entry.load().build(engine),
+                entry.load().word_refusal,
                 where,
                 entry.port(settings) if port is None else port,
             )

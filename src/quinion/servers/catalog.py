@@ -1,41 +1,47 @@
-"""The servers that there are."""
+"""The servers that there are. Each is imported when it is wanted: a client waits for it."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from importlib import import_module
+from typing import Protocol, cast
 
 from quinion.errors import InvalidInput
 from quinion.pipeline.engine import Engine
-from quinion.servers import document_store, policy_kb
-from quinion.servers.auth import Wording
+from quinion.servers.auth import Refusal
 from quinion.servers.contract import ContractServer
 from quinion.settings import Settings
 
 
+class Contract(Protocol):
+    """What the package of a server offers."""
+
+    def build(self, engine: Engine) -> ContractServer:
+        """The server, working on this engine."""
+        ...
+
+    def word_refusal(self, refusal: Refusal) -> str:
+        """What a client without the right token is told."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A server: its name on the command line, how it is built, and where it listens."""
+    """A server: its name on the command line, its package, and where it listens."""
 
     name: str
-    build: Callable[[Engine], ContractServer]
-    wording: Wording
     port: Callable[[Settings], int]
+
+    def load(self) -> Contract:
+        """The package of the server."""
+        module = import_module(f"quinion.servers.{self.name.replace('-', '_')}")
+        return cast(Contract, module)
 
 
 CATALOG = {
     entry.name: entry
     for entry in (
-        Entry(
-            document_store.NAME,
-            document_store.build,
-            document_store.word_refusal,
-            lambda settings: settings.document_store_port,
-        ),
-        Entry(
-            policy_kb.NAME,
-            policy_kb.build,
-            policy_kb.word_refusal,
-            lambda settings: settings.policy_kb_port,
-        ),
+        Entry("document-store", lambda settings: settings.document_store_port),
+        Entry("policy-kb", lambda settings: settings.policy_kb_port),
     )
 }
 

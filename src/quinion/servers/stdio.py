@@ -6,6 +6,7 @@ directions, so that a desktop client and a running `quinion serve` can share one
 
 import contextlib
 import logging
+import os
 
 import anyio
 from mcp.server.stdio import stdio_server
@@ -29,7 +30,7 @@ async def serve_stdio(settings: Settings, entry: Entry) -> None:
     """
     try:
         async with open_engine(settings) as engine:
-            server = entry.build(engine)
+            server = entry.load().build(engine)
             async with anyio.create_task_group() as group:
                 group.start_soon(_open_store, engine)
                 await server.run_stdio_async()
@@ -51,18 +52,37 @@ async def _relay(address: str, settings: Settings) -> None:
         stdio_server() as client,
         anyio.create_task_group() as group,
     ):
-        group.start_soon(_pass_on, client[0], server[1], group)
-        group.start_soon(_pass_on, server[0], client[1], group)
+        group.start_soon(_bring_answers, server[0], client[1], address)
+        await _pass_on(client[0], server[1])
+        group.cancel_scope.cancel()
+
+
+async def _bring_answers(
+    server: ReadStream[SessionMessage | Exception],
+    client: WriteStream[SessionMessage],
+    address: str,
+) -> None:
+    """Pass on what the server says, until the client has gone; end here if the server has.
+
+    The whole process ends then, at once: a thread of the SDK waits for the client's next line
+    and cannot be called off, and the client must learn that nobody is there any more.
+    """
+    try:
+        await _pass_on(server, client)
+    except anyio.get_cancelled_exc_class():
+        raise
+    except Exception:
+        log.exception("passing messages on failed")
+    log.error("the server at %s has gone; start this one again", address)
+    logging.shutdown()
+    os._exit(1)
 
 
 async def _pass_on(
-    source: ReadStream[SessionMessage | Exception],
-    target: WriteStream[SessionMessage],
-    group: anyio.abc.TaskGroup,
+    source: ReadStream[SessionMessage | Exception], target: WriteStream[SessionMessage]
 ) -> None:
     async for message in source:
         if isinstance(message, SessionMessage):
             await target.send(message)
         else:
             log.warning("a message that is not JSON-RPC was dropped: %s", message)
-    group.cancel_scope.cancel()

@@ -32,8 +32,10 @@ SECTION_KEYS = {
 }
 SECTION_ADDITIONS = {"next_part"}
 POLICIES_KEYS = {"status", "policy_count", "policies"}
+POLICIES_ADDITIONS = {"truncated"}
 POLICY_KEYS = {"source", "title", "category"}
 REVISIONS_KEYS = {"status", "source", "revision_count", "revisions"}
+REVISIONS_ADDITIONS = {"next_revision"}
 REVISION_KEYS = {
     "revision_id",
     "version_label",
@@ -149,18 +151,22 @@ def read(session: Session, source: str, section_ref: str, **options: Any) -> Ans
 
 
 def list_policies(session: Session) -> list[Answer]:
-    """What `list_policy_documents` lists."""
+    """What `list_policy_documents` lists, when it is not too long for one answer."""
     answer = session.call("list_policy_documents")
     assert answer["status"] == "success", answer
+    assert set(answer) == POLICIES_KEYS | POLICIES_ADDITIONS
+    assert answer["truncated"] is False
     policies: list[Answer] = answer["policies"]
     assert answer["policy_count"] == len(policies)
     return policies
 
 
 def list_revisions(session: Session, source: str) -> list[Answer]:
-    """What `list_policy_revisions` lists."""
+    """What `list_policy_revisions` lists, when it is not too long for one answer."""
     answer = session.call("list_policy_revisions", source=source)
     assert answer["status"] == "success", answer
+    assert set(answer) == REVISIONS_KEYS | REVISIONS_ADDITIONS
+    assert (answer["source"], answer["next_revision"]) == (source, None)
     revisions: list[Answer] = answer["revisions"]
     assert answer["revision_count"] == len(revisions)
     return revisions

@@ -30,7 +30,7 @@ from tests.contract.session import Session
 from tests.documents import truncated_pdf
 
 SOURCES = ("ALPHA", "BETA")
-STEPS = 30
+STEPS = 24
 SPEC_LIMIT = 2 << 30
 OWN_LIMIT = 700 << 20
 """What the project promises; the spec's limit is three times that."""

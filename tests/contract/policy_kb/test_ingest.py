@@ -40,6 +40,9 @@ from tests.documents import (
     truncated_pdf,
 )
 
+# For what does not depend on where the registry is.
+on_one_registry = pytest.mark.parametrize("kind", ["sqlite"], indirect=True)
+
 START = date(2020, 1, 1)
 DAY_IN_FORCE = "2024-03-15"
 SOON_S = 20.0
@@ -110,6 +113,7 @@ def test_the_registry_hears_of_it(
     assert (listed["status"], listed["chunk_count"]) == ("active", answer["chunks_created"])
 
 
+@on_one_registry
 @pytest.mark.parametrize(
     ("pages", "method"),
     [
@@ -187,6 +191,7 @@ def test_a_cancelled_reindex_leaves_what_was_there(
     assert after == before
 
 
+@on_one_registry
 def test_progress_is_reported_for_each_page_and_only_grows(
     session: Session, source: str, revision: str, tmp_path: Path
 ) -> None:
@@ -201,6 +206,7 @@ def test_progress_is_reported_for_each_page_and_only_grows(
     assert all(message for _, _, message in job.progress)
 
 
+@on_one_registry
 def test_health_and_searches_answer_during_a_long_ingest(
     session: Session, server: HttpServer, source: str, revision: str, slow_scan: Path
 ) -> None:
@@ -266,6 +272,7 @@ def test_a_bad_file_is_the_contract_s_error_and_leaves_no_chunk(
     assert (mended.status, mended.error) == (RevisionStatus.ACTIVE, None)
 
 
+@on_one_registry
 @pytest.mark.parametrize("path", ["policy.pdf", "./a.pdf", "~/a.pdf", "", " ", "/tmp/nul\0.pdf"])
 def test_a_path_that_is_not_absolute_is_not_found(
     session: Session, source: str, revision: str, path: str
@@ -273,6 +280,7 @@ def test_a_path_that_is_not_absolute_is_not_found(
     refusal(ingest(session, source, revision, path), "file_not_found")
 
 
+@on_one_registry
 def test_a_drawing_without_words_has_no_content(
     session: Session, source: str, revision: str, tmp_path: Path
 ) -> None:
@@ -323,6 +331,7 @@ def test_a_second_text_takes_the_place_of_the_first(
     assert after.file_path == tmp_path / "b.pdf"
 
 
+@on_one_registry
 def test_the_same_file_again_gives_the_same_chunks(
     session: Session, source: str, revision: str, tmp_path: Path
 ) -> None:
@@ -340,6 +349,7 @@ def test_a_reindex_of_a_revision_without_chunks_is_an_ingest(
     assert ingest_well(session, source, revision, file, reindex=True)["chunks_created"] == 5
 
 
+@on_one_registry
 @pytest.mark.parametrize(
     ("make", "error_type"),
     [
@@ -455,6 +465,7 @@ def test_a_revision_that_is_deleted_during_its_ingest_leaves_no_chunks(
     assert remove(session, source, revision) == 0
 
 
+@on_one_registry
 def test_a_file_that_changes_while_it_is_read_is_refused(
     session: Session, source: str, revision: str, tmp_path: Path
 ) -> None:

@@ -8,13 +8,14 @@ import math
 import sqlite3
 from collections.abc import Iterator
 from datetime import date
+from pathlib import Path
 
 import pytest
 
 from quinion.model.policy import PolicyCategory, PolicyDraft, RevisionStatus, RevisionUpdate
 from tests.contract.document_store import folder
 from tests.contract.document_store.folder import Entry
-from tests.contract.policy_kb.asking import list_policies, refusal, revise
+from tests.contract.policy_kb.asking import list_revisions, refusal, revise
 from tests.contract.policy_kb.conftest import NewPlace
 from tests.contract.policy_kb.serving import Place
 from tests.contract.process import HttpServer
@@ -59,6 +60,23 @@ def chunk(source: str, index: int) -> Entry:
     )
 
 
+def multiply(registry: Path) -> None:
+    """Many policies, and many revisions of one, as a program makes them that has no time."""
+    database = sqlite3.connect(registry)
+    database.executescript(f"""
+        WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < {MANY})
+        INSERT INTO policies SELECT 'MANY_' || i, 'A title of some length, number ' || i,
+            description, category, created_at, updated_at
+            FROM policies, n WHERE source = 'MANY';
+        WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < {MANY})
+        INSERT INTO revisions SELECT revision_id || '_' || i, source, version_label,
+            date(effective_from, '+' || i || ' days'), date(effective_to, '+' || i || ' days'),
+            status, file_path, file_size_bytes, page_count, chunk_count, notes, created_at,
+            ingested_at, error FROM revisions, n WHERE source = 'MANY';
+    """)
+    database.close()
+
+
 @pytest.fixture(scope="module")
 def place(new_place: NewPlace) -> Place:
     place = new_place("sqlite")
@@ -68,6 +86,9 @@ def place(new_place: NewPlace) -> Place:
             revision_id = revise(registry, source, "January 2020", date(2020, 1, 1))
             done = RevisionUpdate(RevisionStatus.ACTIVE, chunk_count=count)
             registry.update_revision(source, revision_id, done)
+        registry.create_policy(PolicyDraft("MANY", "Many", PolicyCategory.LOCAL_PLAN))
+        revise(registry, "MANY", "First", date(1900, 1, 1), date(1900, 1, 1))
+    multiply(place.home.path / "policies.db")
     chunks = [chunk(source, index) for source in TEXTS for index in range(COUNTS[source])]
     folder.write(place.home.chroma, {"policy_docs": chunks})
     return place
@@ -167,7 +188,7 @@ def test_a_huge_argument_does_not_come_back_huge(
         if answer["status"] == "error":
             assert len(answer["message"]) < 10_000
         # The connection has survived, and the next call works.
-        assert len(list_policies(session)) >= 3
+        assert len(list_revisions(session, "PLAIN")) == 1
 
 
 def test_a_huge_tool_name_does_not_come_back_huge(server: HttpServer) -> None:
@@ -175,30 +196,32 @@ def test_a_huge_tool_name_does_not_come_back_huge(server: HttpServer) -> None:
         assert len(refusal(session.call("x" * MIB), "invalid_input")) < 10_000
 
 
-def test_listings_of_thousands_arrive(new_place: NewPlace) -> None:
-    place = new_place("sqlite")
-    with place.registry() as registry:
-        registry.create_policy(PolicyDraft("MANY", "Many", PolicyCategory.LOCAL_PLAN))
-        revise(registry, "MANY", "First", date(1900, 1, 1), date(1900, 1, 1))
-    # As a program would that has no time: all at once.
-    with sqlite3.connect(place.home.path / "policies.db") as database:
-        database.executescript(f"""
-            WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < {MANY})
-            INSERT INTO policies SELECT 'MANY_' || i, 'A title of some length, number ' || i,
-                description, category, created_at, updated_at FROM policies, n;
-            WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < {MANY})
-            INSERT INTO revisions SELECT revision_id || '_' || i, source, version_label,
-                date(effective_from, '+' || i || ' days'), date(effective_to, '+' || i || ' days'),
-                status, file_path, file_size_bytes, page_count, chunk_count, notes, created_at,
-                ingested_at, error FROM revisions, n;
-        """)
-    database.close()
-    with place.serve() as server, server.session("sse") as session:
-        answer = session.call("list_policy_documents")
-        assert answer["policy_count"] == MANY + 1
-        answer = session.call("list_policy_revisions", source="MANY")
+def test_a_long_list_of_policies_keeps_the_first_and_says_so(session: Session) -> None:
+    answer = session.call("list_policy_documents")
+    assert answer["policy_count"] == MANY + 4
+    assert answer["truncated"] is True
+    sources = [policy["source"] for policy in answer["policies"]]
+    assert 1000 < len(sources) < MANY
+    assert sources == sorted(sources)
+
+
+def test_a_long_list_of_revisions_comes_in_parts_that_add_up(session: Session) -> None:
+    starts: list[str] = []
+    start: int | None = 0
+    parts = 0
+    while start is not None:
+        answer = session.call("list_policy_revisions", source="MANY", from_revision=start)
         assert answer["revision_count"] == MANY + 1
-        answer = session.call(
-            "get_policy_section", source="MANY", section_ref="Para 1", revision_id="none"
-        )
-        assert len(refusal(answer, "revision_not_found")) < 10_000
+        starts += [revision["effective_from"] for revision in answer["revisions"]]
+        start = answer["next_revision"]
+        parts += 1
+    assert parts > 1
+    assert len(set(starts)) == MANY + 1
+    assert starts == sorted(starts, reverse=True)
+
+
+def test_a_revision_that_is_not_found_does_not_name_thousands(session: Session) -> None:
+    answer = session.call(
+        "get_policy_section", source="MANY", section_ref="Para 1", revision_id="none"
+    )
+    assert len(refusal(answer, "revision_not_found")) < 10_000

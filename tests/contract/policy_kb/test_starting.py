@@ -1,7 +1,6 @@
 """Starting a server: where it listens, when it refuses, and beside whom it works."""
 
 import json
-import os
 import re
 import socket
 from datetime import date
@@ -16,7 +15,6 @@ from tests.contract.policy_kb.asking import (
     found_on,
     ingest,
     ingest_well,
-    list_policies,
     list_revisions,
     refusal,
     revise,
@@ -34,22 +32,6 @@ NPPF = PolicyDraft("NPPF", "National Planning Policy Framework", PolicyCategory.
 @pytest.fixture
 def place(fresh_home: Home) -> Place:
     return Place(fresh_home)
-
-
-def test_policy_kb_port_is_listened_on(place: Place) -> None:
-    port = free_port()
-    with place.serve({"POLICY_KB_PORT": str(port)}, ("policy-kb-mcp", "--http")) as server:
-        assert server.address == f"http://127.0.0.1:{port}"
-        assert server.request("GET", "/health").status_code == 200
-
-
-def test_quinion_serve_is_the_same_server_and_its_port_option_counts_more(place: Place) -> None:
-    port = free_port()
-    command = ("quinion", "serve", "policy-kb", "--port", str(port))
-    with place.serve({"POLICY_KB_PORT": "1"}, command) as server:
-        assert server.address == f"http://127.0.0.1:{port}"
-        with server.session() as session:
-            assert list_policies(session) == []
 
 
 def test_the_port_is_3003_if_nothing_is_said(place: Place) -> None:
@@ -89,12 +71,6 @@ def test_a_bad_setting_refuses_to_start_and_is_named(
     assert "secret" not in ended.stderr
 
 
-def test_an_empty_redis_url_is_as_good_as_none(place: Place) -> None:
-    with place.serve_stdio({"REDIS_URL": ""}) as session:
-        assert list_policies(session) == []
-    assert (place.home.path / "policies.db").is_file()
-
-
 def test_a_registry_that_is_damaged_is_named_and_nothing_is_overwritten(place: Place) -> None:
     file = place.home.path / "policies.db"
     file.write_bytes(b"not a database, but somebody's only copy " * 100)
@@ -107,7 +83,9 @@ def test_a_registry_that_is_damaged_is_named_and_nothing_is_overwritten(place: P
     assert file.read_bytes() == before
 
 
-def test_both_servers_in_one_process_work_on_one_home(place: Place, tmp_path: Path) -> None:
+def test_both_servers_in_one_process_listen_on_their_ports_and_work_on_one_home(
+    place: Place, tmp_path: Path
+) -> None:
     ports = {"DOCUMENT_STORE_PORT": str(free_port()), "POLICY_KB_PORT": str(free_port())}
     with place.serve(ports, ("quinion", "serve")) as server, place.registry() as registry:
         addresses = read_note(place.home)["addresses"]
@@ -142,14 +120,21 @@ def test_port_needs_the_name_of_one_server(place: Place) -> None:
     assert ended.returncode == WRONG_USE
 
 
+def test_a_port_that_no_machine_has_is_refused(place: Place) -> None:
+    ended = place.run("--http", "--port", "70000", program="policy-kb-mcp")
+    assert ended.returncode in {WRONG_USE, BAD_SETTING}
+    assert "70000" in ended.stderr.splitlines()[-1]
+    assert "Traceback" not in ended.stderr
+
+
 def test_nothing_is_read_outside_of_the_read_roots(place: Place, tmp_path: Path) -> None:
     inside, outside = tmp_path / "policies", tmp_path / "policies and more"
     for folder in (inside, outside):
         folder.mkdir()
         leaflet(folder / "a.pdf", folder.name)
     (inside / "way out.pdf").symlink_to(outside / "a.pdf")
-    roots = {"QUINION_READ_ROOTS": os.pathsep.join([str(inside)])}
-    with place.serve_stdio(roots) as session, place.registry() as registry:
+    variables = {"QUINION_READ_ROOTS": str(inside), "REDIS_URL": ""}
+    with place.serve_stdio(variables) as session, place.registry() as registry:
         registry.create_policy(NPPF)
         one = "NPPF", revise(registry, "NPPF", "A", date(2020, 1, 1))
         missing = refusal(ingest(session, *one, inside / "none.pdf"), "file_not_found")
@@ -158,6 +143,8 @@ def test_nothing_is_read_outside_of_the_read_roots(place: Place, tmp_path: Path)
             expected = missing.replace(str(inside / "none.pdf"), str(path))
             assert message == expected
         ingest_well(session, *one, inside / "a.pdf")
+    # An empty REDIS_URL is as good as none.
+    assert (place.home.path / "policies.db").is_file()
 
 
 @pytest.mark.parametrize("kind", ["sqlite"], indirect=True)

@@ -27,6 +27,7 @@ from tests.contract.policy_kb.serving import AGREE, Place
 from tests.contract.policy_kb.storing import COLLECTION, OPEN_END, foreign_chunk
 from tests.contract.session import Answer
 
+QUINION_SERVE = ("quinion", "serve", "policy-kb", "--port", "0")
 LTN = PolicyDraft("LTN_1_20", "Cycle Infrastructure Design", PolicyCategory.NATIONAL_GUIDANCE)
 OLD, NEW = "rev_LTN_1_20_2020_07", "rev_LTN_1_20_2024_02"
 
@@ -35,6 +36,7 @@ OLD, NEW = "rev_LTN_1_20_2020_07", "rev_LTN_1_20_2024_02"
 class Kept:
     """One life of a server: what it answered, and what its folder holds after its end."""
 
+    address: str
     answer: Answer
     chunks: list[Answer]
     hits: list[Answer]
@@ -54,7 +56,7 @@ def place(new_place: NewPlace) -> Place:
 @pytest.fixture(scope="module")
 def kept(place: Place, files: Path) -> Kept:
     with (
-        place.serve(command=("quinion", "serve", "policy-kb", "--port", "0")) as server,
+        place.serve({"POLICY_KB_PORT": "1"}, QUINION_SERVE) as server,
         server.session() as session,
         place.registry() as registry,
     ):
@@ -66,7 +68,12 @@ def kept(place: Place, files: Path) -> Kept:
         assert found_on(session, "LTN_1_20", "2024-03-15") == {NEW}
         chunks = chunks_of(session, "LTN_1_20", OLD)
         hits = find(session, policies.TABLE, n_results=1000)
-    return Kept(answer, chunks, hits, folder.read(place.home.chroma))
+        address = server.address
+    return Kept(address, answer, chunks, hits, folder.read(place.home.chroma))
+
+
+def test_quinion_serve_is_the_same_server_and_its_port_option_counts_more(kept: Kept) -> None:
+    assert re.fullmatch(r"http://127\.0\.0\.1:\d{4,5}", kept.address)
 
 
 def test_there_is_the_collection_of_the_contract(kept: Kept) -> None:

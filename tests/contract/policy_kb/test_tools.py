@@ -9,11 +9,13 @@ from tests.contract.document_store.test_tools import shapes_of, types_of
 from tests.contract.policy_kb.asking import (
     ERROR_KEYS,
     INGEST_KEYS,
+    POLICIES_ADDITIONS,
     POLICIES_KEYS,
     POLICY_KEYS,
     REMOVE_KEYS,
     RESULT_FIELDS,
     REVISION_KEYS,
+    REVISIONS_ADDITIONS,
     REVISIONS_KEYS,
     SEARCH_ADDITIONS,
     SEARCH_KEYS,
@@ -53,6 +55,7 @@ PARAMETERS: list[tuple[str, str, set[str], bool, object]] = [
     # Additions, which a client of the contract never sends.
     ("search_policy", "more_queries", {"array", "null"}, False, None),
     ("get_policy_section", "from_part", {"integer"}, False, 0),
+    ("list_policy_revisions", "from_revision", {"integer"}, False, 0),
 ]
 
 
@@ -60,7 +63,7 @@ def test_the_tools_are_exactly_the_six_of_the_contract(session: Session) -> None
     assert set(session.tools) == TOOLS
 
 
-def test_the_parameters_are_those_of_the_contract_and_two_additions(session: Session) -> None:
+def test_the_parameters_are_those_of_the_contract_and_three_additions(session: Session) -> None:
     offered = {
         (name, parameter)
         for name, tool in session.tools.items()
@@ -130,8 +133,8 @@ def test_the_schemas_are_valid_and_closed_to_unknown_parameters(
     [
         ("search_policy", SEARCH_KEYS | SEARCH_ADDITIONS),
         ("get_policy_section", SECTION_KEYS | SECTION_ADDITIONS),
-        ("list_policy_documents", POLICIES_KEYS),
-        ("list_policy_revisions", REVISIONS_KEYS),
+        ("list_policy_documents", POLICIES_KEYS | POLICIES_ADDITIONS),
+        ("list_policy_revisions", REVISIONS_KEYS | REVISIONS_ADDITIONS),
         ("ingest_policy_revision", INGEST_KEYS),
         ("remove_policy_revision", REMOVE_KEYS),
     ],

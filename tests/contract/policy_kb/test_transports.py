@@ -25,6 +25,9 @@ from tests.contract.policy_kb.serving import Place
 from tests.contract.process import HttpServer
 from tests.contract.session import Session
 
+# The other tests of this folder are on both registries, over Streamable HTTP.
+pytestmark = pytest.mark.parametrize("kind", ["sqlite"], indirect=True)
+
 TOOLS = {
     *("search_policy", "get_policy_section", "list_policy_documents", "list_policy_revisions"),
     *("ingest_policy_revision", "remove_policy_revision"),

@@ -1,3 +1,5 @@
+from itertools import pairwise
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -32,7 +34,7 @@ def test_chunks_are_in_order_within_the_size_and_without_white_space_at_their_en
 @given(texts)
 def test_neighbours_overlap_by_no_more_than_the_overlap(text: str) -> None:
     spans = split(text, Sizes(100, 25))
-    for (_, end), (start, _) in zip(spans, spans[1:], strict=False):
+    for (_, end), (start, _) in pairwise(spans):
         assert end - start <= 25
 
 

@@ -45,7 +45,7 @@ def pipe(tmp_path: Path) -> Path:
 def worker_pids() -> list[int]:
     return [
         child.pid
-        for child in psutil.Process().children(recursive=True)
+        for child in psutil.Process().children()
         if "quinion.pipeline.worker" in child.cmdline()
     ]
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from quinion.chunk.recursive import chunk_pages, join_pages
 from quinion.embed.port import Vectors
-from quinion.errors import NoChunks, NoContent
+from quinion.errors import DocumentMissing, NoChunks, NoContent
 from quinion.model.chunk import Chunk
 from quinion.model.page import document_method
 from quinion.pipeline import ingest as pipeline
@@ -139,12 +139,29 @@ class Ingestion:
     async def _take_id(self, draft: Document) -> str:
         """The shortest id that no other document has, or is about to have."""
         for candidate in possible_ids(draft.application_ref, draft.file_hash):
-            if candidate not in self._taken:
-                self._taken.add(candidate)
-                if not await self._engine.get(REGISTRY, ids=[candidate]):
-                    return candidate
-                self._taken.discard(candidate)
+            if candidate in self._taken:
+                continue
+            self._taken.add(candidate)
+            free = False
+            try:
+                free = not await self._engine.get(REGISTRY, ids=[candidate])
+            finally:
+                if not free:
+                    self._taken.discard(candidate)
+            if free:
+                return candidate
         raise AssertionError("two documents with the same SHA-256")  # pragma: no cover
+
+
+async def delete_document(engine: Engine, document_id: str) -> None:
+    """Remove a document: its place in the registry and all its chunks.
+
+    Raises:
+        DocumentMissing: the registry does not know the id.
+    """
+    if not await engine.get(REGISTRY, ids=[document_id]):
+        raise DocumentMissing(f"Document not found: {document_id}")
+    await engine.remove(traces_of(document_id))
 
 
 def _why_blank(name: str, ocr: bool) -> str:
