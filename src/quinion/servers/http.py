@@ -190,11 +190,12 @@ def _listen(endpoint: Endpoint) -> socket.socket:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listener.bind((endpoint.host, endpoint.port))
         listener.listen(BACKLOG)
-    except OSError as error:
+    except (OSError, OverflowError) as error:
         listener.close()
+        reason = error.strerror if isinstance(error, OSError) else "no such port"
         raise BadSetting(
             f"{endpoint.name} cannot listen on {endpoint.host}:{endpoint.port} "
-            f"({error.strerror}). Stop what uses that port, or choose another with --port."
+            f"({reason}). Stop what uses that port, or choose another with --port."
         ) from error
     return listener
 
