@@ -12,6 +12,7 @@ from time import perf_counter
 import anyio
 import typer
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
 from quinion import __version__
@@ -51,7 +52,7 @@ def run(settings: Settings, *, as_json: bool) -> int:
     else:
         table = Table("", "what", "found")
         for finding in findings:
-            table.add_row("✓" if finding.well else "✗", finding.what, finding.found)
+            table.add_row("✓" if finding.well else "✗", finding.what, escape(finding.found))
         Console().print(table)
     return int(not all(finding.well for finding in findings))
 

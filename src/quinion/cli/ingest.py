@@ -9,6 +9,7 @@ import anyio
 import typer
 from mcp import Client
 from rich.console import Console
+from rich.markup import escape
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
 from rich.table import Column, Table
 
@@ -58,7 +59,10 @@ async def _ingest(settings: Settings, files: list[Path], arguments: Answer) -> d
         TaskProgressColumn(),
         TimeElapsedColumn(),
     )
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bars:
+    console = Console(stderr=True)
+    with Progress(
+        *columns, console=console, transient=True, disable=not console.is_terminal
+    ) as bars:
         whole = bars.add_task(f"{len(files)} documents", total=len(files))
 
         async def take(client: Client) -> None:
@@ -76,7 +80,7 @@ async def _ingest(settings: Settings, files: list[Path], arguments: Answer) -> d
 
 
 async def _ingest_one(client: Client, file: Path, arguments: Answer, bars: Progress) -> Answer:
-    bar = bars.add_task(file.name, total=None)
+    bar = bars.add_task(escape(file.name), total=None)
 
     async def show(done: float, total: float | None, _message: str | None) -> None:
         bars.update(bar, completed=done, total=total)
@@ -92,7 +96,7 @@ def _print_table(rows: list[tuple[str, Answer]]) -> None:
         Column("document", overflow="fold"), "status", "chunks", "read by", "id or reason"
     )
     for name, answer in rows:
-        table.add_row(name, *_cells(answer))
+        table.add_row(*map(escape, (name, *_cells(answer))))
     Console().print(table)
     counts = Counter(answer["status"] for _, answer in rows)
     typer.echo(", ".join(f"{count} {status}" for status, count in sorted(counts.items())))

@@ -17,25 +17,41 @@ from typing import Annotated, Any
 import anyio
 import typer
 from rich.console import Console
+from rich.markup import escape
 from rich.progress import Progress
 from rich.table import Table
 
 from quinion.cli.client import Answer, call, connect
 from quinion.cli.timeline import draw_timeline
-from quinion.errors import FileMissing, HomeInUse, InvalidInput, PolicyExists, QuinionError
+from quinion.errors import (
+    FileMissing,
+    HomeInUse,
+    InvalidInput,
+    PolicyExists,
+    QuinionError,
+    UnsupportedFile,
+)
 from quinion.model.dates import parse_date
 from quinion.model.policy import (
     KEEP,
     SEED_POLICIES,
     PolicyCategory,
     PolicyDraft,
+    Revision,
     RevisionDraft,
     RevisionEdit,
 )
-from quinion.model.revisions import EffectiveDateResolver, Plan, Resolution, plan_deletion
+from quinion.model.revisions import (
+    EffectiveDateResolver,
+    Plan,
+    Resolution,
+    plan_creation,
+    plan_deletion,
+)
 from quinion.pipeline.engine import open_engine
 from quinion.servers import policy_kb
 from quinion.servers.policy_kb.check import find_problems
+from quinion.servers.policy_kb.ingest import EXTENSIONS
 from quinion.settings import Settings
 from quinion.store.registry import PolicyRegistry, open_registry
 
@@ -87,9 +103,10 @@ def revise(
         plan = registry.create_revision(source, draft)
     _bring_into_step(plan)
     revision_id = plan.revision.revision_id
-    _tell(json and file is None, _plain(plan), f"{revision_id} is registered.{_gave_way(plan)}")
+    if file is None or not json:
+        _tell(json, _plain(plan), f"{revision_id} is registered.{_gave_way(plan)}")
     if file is not None:
-        raise typer.Exit(_ingest(source, revision_id, file, reindex=False, as_json=json))
+        _tell_ingested(json, _ingest(source, revision_id, file))
 
 
 @app.command()
@@ -137,7 +154,7 @@ def list_policies(json: Json = False) -> None:
         return
     table = Table("source", "title", "category")
     for policy in policies:
-        table.add_row(policy.source, policy.title, policy.category)
+        table.add_row(policy.source, escape(policy.title), policy.category)
     Console().print(table if policies else "No policy is registered. See: quinion policy create")
 
 
@@ -151,11 +168,12 @@ def revisions(source: Source, json: Json = False) -> None:
         return
     table = Table("revision", "label", "in force", "status", "chunks")
     for r in shelf:
-        table.add_row(r.revision_id, r.version_label, r.period, r.status, str(r.chunk_count))
+        label = escape(r.version_label)
+        table.add_row(r.revision_id, label, r.period, r.status, str(r.chunk_count))
     console = Console()
     console.print(table if shelf else f"{source} has no revisions. See: quinion policy revise")
     for line in draw_timeline(shelf, datetime.now(UTC).date(), console.width):
-        console.print(line, highlight=False)
+        console.print(line, highlight=False, markup=False)
 
 
 @app.command()
@@ -167,7 +185,7 @@ def ingest(
 ) -> None:
     """Ingest the text of a registered revision."""
     _check_file(file)
-    raise typer.Exit(_ingest(source, revision, file, reindex=False, as_json=json))
+    _tell_ingested(json, _ingest(source, revision, file))
 
 
 @app.command()
@@ -184,7 +202,7 @@ def reindex(
     if file is None:
         raise InvalidInput(f"{revision} has never been ingested. Name its PDF.")
     _check_file(file)
-    raise typer.Exit(_ingest(source, revision, file, reindex=True, as_json=json))
+    _tell_ingested(json, _ingest(source, revision, file, reindex=True))
 
 
 @app.command()
@@ -219,7 +237,7 @@ def snapshot(day: Day, json: Json = False) -> None:
     for source, found in resolutions.items():
         r = found.revision
         row = (r.revision_id, r.version_label, r.period) if r else ("—", "", str(found.reason))
-        table.add_row(source, *row)
+        table.add_row(source, *map(escape, row))
     Console().print(table)
 
 
@@ -244,33 +262,50 @@ def seed(
     Example: quinion policy seed NPPF@2024-12-12=nppf.pdf LTN_1_20@2020-07-27=ltn-1-20.pdf
     """
     named = [_parse_text(text) for text in texts or []]
+    sources = [draft.source for draft in SEED_POLICIES]
     with _registry() as registry:
+        _rehearse(registry, named)
         for draft in SEED_POLICIES:
             with suppress(PolicyExists):
                 registry.create_policy(draft)
-        plans = [
-            (registry.create_revision(source, RevisionDraft(f"{day:%B %Y}", day)), file)
-            for source, day, file in named
-        ]
-    for plan, _ in plans:
+        plans = [registry.create_revision(source, draft) for source, draft, _ in named]
+    for plan in plans:
         _bring_into_step(plan)
-    sources = [draft.source for draft in SEED_POLICIES]
-    _tell(json and not plans, {"policies": sources}, f"Registered: {', '.join(sources)}.")
-    failed = [
-        _ingest(plan.revision.source, plan.revision.revision_id, file, reindex=False, as_json=json)
-        for plan, file in plans
-    ]
-    raise typer.Exit(int(any(failed)))
+    if not json:
+        typer.echo(f"Registered: {', '.join(sources)}.")
+    answers = []
+    for plan, (source, _, file) in zip(plans, named, strict=True):
+        answers.append(_ingest(source, plan.revision.revision_id, file))
+        if not json:
+            _tell_ingested(json, answers[-1])
+    if json:
+        _print_json({"policies": sources} | ({"ingested": answers} if named else {}))
 
 
-def _parse_text(text: str) -> tuple[str, date, Path]:
+Named = tuple[str, RevisionDraft, Path]
+"""A text that is to be ingested: of which policy, as which revision, from which file."""
+
+
+def _rehearse(registry: PolicyRegistry, named: list[Named]) -> None:
+    """Refuse what could not be registered, before anything is."""
+    shelves: dict[str, list[Revision]] = {draft.source: [] for draft in SEED_POLICIES}
+    shelves |= registry.list_all_revisions()
+    for source, draft, _ in named:
+        if source not in shelves:
+            registry.get_policy(source)
+        plan = plan_creation(source, shelves.get(source, []), draft, datetime.now(UTC))
+        kept = {r.revision_id: r for r in (*shelves[source], *plan.others, plan.revision)}
+        shelves[source] = list(kept.values())
+
+
+def _parse_text(text: str) -> Named:
     source, at, rest = text.partition("@")
     day, equals, file = rest.partition("=")
     if not (at and equals):
         raise InvalidInput(f"{text!r} is not of the form SOURCE@DATE=PDF.")
-    path = Path(file)
+    start, path = parse_date(day), Path(file)
     _check_file(path)
-    return source, parse_date(day), path
+    return source, RevisionDraft(f"{start:%B %Y}", start), path
 
 
 def _parse_end(text: str | None) -> date | None:
@@ -278,8 +313,12 @@ def _parse_end(text: str | None) -> date | None:
 
 
 def _check_file(file: Path | None) -> None:
-    if file is not None and not file.is_file():
+    if file is None:
+        return
+    if not file.is_file():
         raise FileMissing(f"There is no file {file}.")
+    if file.suffix.lower() not in EXTENSIONS:
+        raise UnsupportedFile(f"{file} is not a .pdf file. Policies are ingested from PDFs.")
 
 
 @contextmanager
@@ -313,7 +352,8 @@ async def _check() -> list[str]:
 def _call(tool: str, arguments: Answer, title: str = "") -> Answer:
     async def run() -> Answer:
         async with connect(Settings.from_environment(), policy_kb.NAME) as client:
-            with Progress(console=Console(stderr=True), transient=True) as bars:
+            console = Console(stderr=True)
+            with Progress(console=console, transient=True, disable=not console.is_terminal) as bars:
                 bar = bars.add_task(title, total=None, visible=bool(title))
 
                 async def show(done: float, total: float | None, _message: str | None) -> None:
@@ -327,21 +367,23 @@ def _call(tool: str, arguments: Answer, title: str = "") -> Answer:
     return answer
 
 
-def _ingest(source: str, revision_id: str, file: Path, *, reindex: bool, as_json: bool) -> int:
+def _ingest(source: str, revision_id: str, file: Path, *, reindex: bool = False) -> Answer:
     arguments: Answer = {
         "source": source,
         "revision_id": revision_id,
         "file_path": str(file.absolute()),
         "reindex": reindex,
     }
-    answer = _call("ingest_policy_revision", arguments, file.name)
+    return _call("ingest_policy_revision", arguments, file.name)
+
+
+def _tell_ingested(as_json: bool, answer: Answer) -> None:
     _tell(
         as_json,
         answer,
-        f"{revision_id}: {answer['page_count']} pages in {answer['chunks_created']} chunks "
-        f"({answer['extraction_method']}).",
+        f"{answer['revision_id']}: {answer['page_count']} pages in {answer['chunks_created']} "
+        f"chunks ({answer['extraction_method']}).",
     )
-    return 0
 
 
 def _ask(question: str, yes: bool) -> None:

@@ -4,9 +4,9 @@ import logging
 import sys
 from collections.abc import Callable
 
-from quinion.errors import BadSetting, HomeInUse, InvalidInput, QuinionError
+from quinion.errors import BadSetting, HomeInUse, InvalidDate, InvalidInput, QuinionError
 
-EXIT_CODES = {InvalidInput.code: 2, BadSetting.code: 3, HomeInUse.code: 4}
+EXIT_CODES = {InvalidInput.code: 2, InvalidDate.code: 2, BadSetting.code: 3, HomeInUse.code: 4}
 """What the process ends with; 1 for every other failure."""
 
 

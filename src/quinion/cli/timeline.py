@@ -19,7 +19,7 @@ def draw_timeline(revisions: Sequence[Revision], today: date, width: int) -> Ite
     columns = max(20, width - LABEL_WIDTH - 2)
     first = min(revision.effective_from for revision in revisions)
     ends = [revision.effective_to or revision.effective_from for revision in revisions]
-    last = max(*ends, today) + MARGIN
+    last = min(max(*ends, today), date.max - MARGIN) + MARGIN
 
     def column(day: date) -> int:
         return round((day - first).days / (last - first).days * (columns - 1))

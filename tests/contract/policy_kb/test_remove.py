@@ -17,6 +17,7 @@ from tests.contract.policy_kb.asking import (
     revise,
 )
 from tests.contract.policy_kb.policies import leaflet
+from tests.contract.process import HttpServer
 from tests.contract.session import Session
 
 
@@ -91,6 +92,16 @@ def test_a_revision_that_never_had_chunks_has_none_to_remove(
 def test_what_is_not_registered_has_none_to_remove(session: Session, source: str) -> None:
     assert remove(session, source, "rev_X_2020_01") == 0
     assert remove(session, "NOT_THERE", "rev_X_2020_01") == 0
+
+
+def test_what_is_asked_for_cannot_forge_a_line_of_the_log(
+    session: Session, server: HttpServer
+) -> None:
+    before = len(server.log)
+    assert remove(session, "X\nERROR forged: all is lost", "y\x1b[2J") == 0
+    written = server.log[before:]
+    assert "\nERROR" not in f"\n{written}"
+    assert "\x1b" not in written
 
 
 def test_the_text_can_be_ingested_again(

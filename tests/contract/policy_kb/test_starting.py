@@ -147,55 +147,58 @@ def test_nothing_is_read_outside_of_the_read_roots(place: Place, tmp_path: Path)
     assert (place.home.path / "policies.db").is_file()
 
 
-@pytest.mark.parametrize("kind", ["sqlite"], indirect=True)
-class TestBesideARunningServer:
-    """What other processes do on a home that a server has."""
+# What other processes do on a home that a server has.
+beside_a_server = pytest.mark.parametrize("kind", ["sqlite"], indirect=True)
 
-    @pytest.fixture
-    def place(self, shared_place: Place) -> Place:
-        return shared_place
 
-    def test_a_second_process_on_stdio_passes_calls_on(
-        self, place: Place, server: HttpServer, session: Session, source: str, tmp_path: Path
-    ) -> None:
-        with place.registry() as registry:
-            revision_id = revise(registry, source, "A", date(2020, 1, 1))
-        with place.serve_stdio() as relayed:
-            ingest_well(relayed, source, revision_id, leaflet(tmp_path / "a.pdf", "A"))
-            assert list_revisions(relayed, source) == list_revisions(session, source)
-            answer = relayed.call("search_policy", query="x", effective_date="20240315")
-            refusal(answer, "invalid_date")
-        assert server.request("GET", "/health").status_code == 200
+@beside_a_server
+def test_a_second_process_on_stdio_passes_calls_on(
+    shared_place: Place, server: HttpServer, session: Session, source: str, tmp_path: Path
+) -> None:
+    with shared_place.registry() as registry:
+        revision_id = revise(registry, source, "A", date(2020, 1, 1))
+    with shared_place.serve_stdio() as relayed:
+        ingest_well(relayed, source, revision_id, leaflet(tmp_path / "a.pdf", "A"))
+        assert list_revisions(relayed, source) == list_revisions(session, source)
+        answer = relayed.call("search_policy", query="x", effective_date="20240315")
+        refusal(answer, "invalid_date")
+    assert server.request("GET", "/health").status_code == 200
 
-    def test_the_command_line_works_through_the_server(
-        self, place: Place, session: Session, source: str, tmp_path: Path
-    ) -> None:
-        def run(*arguments: str) -> str:
-            ended = place.run("policy", *arguments)
-            assert ended.returncode == 0, ended.stderr
-            return ended.stdout
 
-        file = str(leaflet(tmp_path / "a.pdf", "A"))
-        run("revise", source, "--label", "A", "--from", "2020-01-01", "--file", file)
-        a = f"rev_{source}_2020_01"
-        assert found_on(session, source, "2024-03-15") == {a}
-        run("revise", source, "--label", "B", "--from", "2024-01-01")
-        # The running server has followed by the time of its next search.
-        assert found_on(session, source, "2024-03-15") == set()
-        assert found_on(session, source, "2023-12-31") == {a}
-        answer = json.loads(run("remove", source, a, "--yes", "--json"))
-        assert answer["chunks_removed"] == 5
-        assert found_on(session, source, None) == set()
+@beside_a_server
+def test_the_command_line_works_through_the_server(
+    shared_place: Place, session: Session, source: str, tmp_path: Path
+) -> None:
+    def run(*arguments: str) -> str:
+        ended = shared_place.run("policy", *arguments)
+        assert ended.returncode == 0, ended.stderr
+        return ended.stdout
 
-    def test_the_check_needs_the_home_for_itself(self, place: Place, server: HttpServer) -> None:
-        ended = place.run("policy", "check")
-        assert ended.returncode == HOME_IN_USE
-        assert str(server.process.pid) in ended.stderr.splitlines()[-1]
+    file = str(leaflet(tmp_path / "a.pdf", "A"))
+    run("revise", source, "--label", "A", "--from", "2020-01-01", "--file", file)
+    a = f"rev_{source}_2020_01"
+    assert found_on(session, source, "2024-03-15") == {a}
+    run("revise", source, "--label", "B", "--from", "2024-01-01")
+    # The running server has followed by the time of its next search.
+    assert found_on(session, source, "2024-03-15") == set()
+    assert found_on(session, source, "2023-12-31") == {a}
+    answer = json.loads(run("remove", source, a, "--yes", "--json"))
+    assert answer["chunks_removed"] == 5
+    assert found_on(session, source, None) == set()
 
-    def test_a_second_http_server_is_refused(self, place: Place, server: HttpServer) -> None:
-        ended = place.run("--http", "--port", "0", program="policy-kb-mcp")
-        assert ended.returncode == HOME_IN_USE
-        assert str(server.process.pid) in ended.stderr.splitlines()[-1]
+
+@beside_a_server
+def test_the_check_needs_the_home_for_itself(shared_place: Place, server: HttpServer) -> None:
+    ended = shared_place.run("policy", "check")
+    assert ended.returncode == HOME_IN_USE
+    assert str(server.process.pid) in ended.stderr.splitlines()[-1]
+
+
+@beside_a_server
+def test_a_second_http_server_is_refused(shared_place: Place, server: HttpServer) -> None:
+    ended = shared_place.run("--http", "--port", "0", program="policy-kb-mcp")
+    assert ended.returncode == HOME_IN_USE
+    assert str(server.process.pid) in ended.stderr.splitlines()[-1]
 
 
 def test_texts_cannot_be_changed_while_another_server_alone_has_the_home(
