@@ -216,7 +216,7 @@ class Engine:
     def _recover(self) -> None:
         for intent in self._journal.unfinished():
             if intent.id not in self._live:
-                log.warning("undoing what an interrupted operation left: %s", intent.traces[0])
+                log.warning("undoing what an interrupted operation left: %r", str(intent.traces[0]))
                 self._restore(intent)
                 self._store.reveal(intent.traces)
 

@@ -147,7 +147,7 @@ class KnowledgeBase:
                     registry.update_revision, source, revision_id, RevisionUpdate(chunk_count=0)
                 )
             except PolicyProblem:
-                log.info("%s is not registered; its chunks are removed", trace)
+                log.info("%r is not registered; its chunks are removed", str(trace))
             await self.engine.remove([trace])
         return count
 
