@@ -23,7 +23,7 @@ from quinion.servers.policy_kb.knowledge import KnowledgeBase
 from quinion.servers.policy_kb.records import CHUNKS
 from quinion.settings import Settings
 from tests.documents import text_pdf
-from tests.property.redis_server import PLACES, redis_server
+from tests.redis_server import PLACES, redis_server
 
 FIRST = date(2024, 1, 1)
 DAYS = 60

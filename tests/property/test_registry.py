@@ -38,7 +38,7 @@ from quinion.model.policy import (
 from quinion.model.revisions import EffectiveDateResolver, Resolution, resolve
 from quinion.store.registry import PolicyRegistry, open_registry
 from tests.property.day_book import EVER_AFTER, DayBook, Refused, day_of, epoch_of
-from tests.property.redis_server import PLACES, RedisServer, redis_server
+from tests.redis_server import PLACES, RedisServer, redis_server
 
 QUICK = settings(
     max_examples=50,

@@ -19,7 +19,7 @@ from tests.contract.policy_kb.asking import ingest_well, revise
 from tests.contract.policy_kb.serving import Place
 from tests.contract.process import Home, HttpServer
 from tests.contract.session import Session
-from tests.property.redis_server import IN_MEMORY, PLACES, RedisServer, redis_server
+from tests.redis_server import IN_MEMORY, PLACES, RedisServer, redis_server
 
 DATABASES = 64
 

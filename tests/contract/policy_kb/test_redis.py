@@ -28,7 +28,7 @@ from tests.contract.policy_kb.policies import leaflet, scanned
 from tests.contract.policy_kb.serving import Place
 from tests.contract.process import HttpServer
 from tests.contract.session import Session
-from tests.property.redis_server import ON_DISK, PROGRAM, RedisServer, redis_server
+from tests.redis_server import ON_DISK, PROGRAM, RedisServer, redis_server
 
 if PROGRAM is None:
     pytest.skip(

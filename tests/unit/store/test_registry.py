@@ -27,7 +27,7 @@ from quinion.model.policy import (
 )
 from quinion.model.revisions import EffectiveDateResolver, Reason
 from quinion.store.registry import PolicyRegistry, open_registry
-from tests.property.redis_server import PLACES, RedisServer, redis_server
+from tests.redis_server import PLACES, RedisServer, redis_server
 
 NPPF = PolicyDraft("NPPF", "National Planning Policy Framework", PolicyCategory.NATIONAL_POLICY)
 SEPTEMBER = RevisionDraft("September 2023", date(2023, 9, 5))

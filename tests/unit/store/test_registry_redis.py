@@ -25,7 +25,7 @@ from quinion.model.policy import (
 from quinion.model.revisions import Plan, plan_deletion
 from quinion.store.registry import PolicyRegistry, open_registry
 from quinion.store.registry.redis import RedisShelves
-from tests.property.redis_server import ON_DISK, PROGRAM, RedisServer, redis_server
+from tests.redis_server import ON_DISK, PROGRAM, RedisServer, redis_server
 
 if PROGRAM is None:
     pytest.skip(

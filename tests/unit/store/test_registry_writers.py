@@ -21,7 +21,7 @@ from quinion.model.policy import (
     RevisionUpdate,
 )
 from quinion.store.registry import PolicyRegistry, open_registry
-from tests.property.redis_server import PLACES, RedisServer, redis_server
+from tests.redis_server import PLACES, RedisServer, redis_server
 
 POLICY = PolicyDraft("A", "Title", PolicyCategory.LOCAL_PLAN)
 FIRST = date(2024, 1, 1)
