@@ -3,7 +3,7 @@
 The result is, character for character, what LangChain's `RecursiveCharacterTextSplitter`
 gives with `keep_separator="end"` (`bench/ingest.py` compares the two on real documents). It
 is written again because we need to know where each chunk lies, so that page numbers are
-exact, and because that splitter would bring thirty packages for a hundred lines.
+exact, and because that splitter brings LangChain's core along for a hundred lines.
 
 Everything here is spans into one text: a chunk is never copied together from parts.
 """
