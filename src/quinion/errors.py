@@ -4,11 +4,14 @@
     ├── InvalidInput            invalid_input          an argument is wrong
     ├── FileProblem
     │   ├── FileMissing         file_not_found         no such file, or outside the read roots
+    │   │   └── FileUnreadable  permission_denied      there, but not for this server to read
     │   ├── UnsupportedFile     unsupported_file_type  an extension that we do not read
     │   ├── ExtractionFailed    extraction_failed      damaged, encrypted, too large, too slow
     │   ├── NoContent           no_content             read well, but there is no text in it
     │   └── NoChunks            no_chunks              text, but nothing to index
     ├── DocumentMissing         document_not_found
+    ├── ElementMissing          element_not_found      no figure, table or equation of that label
+    ├── OriginalMissing         original_missing       the library's copy of a file is gone
     ├── PolicyProblem
     │   ├── PolicyMissing       policy_not_found       no policy of that source
     │   ├── PolicyExists        policy_exists          the source is taken
@@ -22,6 +25,7 @@
     ├── StoreUnavailable        store_unavailable      the vector store does not answer
     ├── HomeInUse               home_in_use            another process holds the home
     ├── ModelUnavailable        embedding_failed       the embedding model cannot be loaded or run
+    ├── EnricherUnavailable     enricher_unavailable   the vision model does not answer, or not well
     ├── ToolMissing             tool_missing           an external program is not installed
     └── BadSetting              bad_setting            a variable has a value that we can't use
 
@@ -52,6 +56,10 @@ class FileMissing(FileProblem):
     code = "file_not_found"
 
 
+class FileUnreadable(FileMissing):
+    code = "permission_denied"
+
+
 class UnsupportedFile(FileProblem):
     code = "unsupported_file_type"
 
@@ -70,6 +78,14 @@ class NoChunks(FileProblem):
 
 class DocumentMissing(QuinionError):
     code = "document_not_found"
+
+
+class ElementMissing(QuinionError):
+    code = "element_not_found"
+
+
+class OriginalMissing(QuinionError):
+    code = "original_missing"
 
 
 class PolicyProblem(QuinionError):
@@ -122,6 +138,10 @@ class HomeInUse(QuinionError):
 
 class ModelUnavailable(QuinionError):
     code = "embedding_failed"
+
+
+class EnricherUnavailable(QuinionError):
+    code = "enricher_unavailable"
 
 
 class ToolMissing(QuinionError):

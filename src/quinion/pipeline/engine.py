@@ -11,9 +11,10 @@ one that was being replaced is there as it was.
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
-from functools import partial
+from dataclasses import dataclass
+from functools import cached_property, partial
 from pathlib import Path
-from typing import ParamSpec, TypeVar
+from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
 import anyio
 import anyio.to_thread
@@ -21,18 +22,23 @@ import anyio.to_thread
 from quinion import __version__
 from quinion.embed.local import LocalEmbedder
 from quinion.embed.port import Embedder, Vectors
+from quinion.embed.truncated import Truncated
 from quinion.errors import QuinionError
 from quinion.model.record import Hit, Metadata, Record
 from quinion.pipeline.gate import Gate
 from quinion.pipeline.tasks import together
 from quinion.pipeline.workers import Workers
-from quinion.search import semantic
+from quinion.search.query import check_query
 from quinion.settings import Settings
-from quinion.store.backup import load, save
+from quinion.store.apart import set_apart
+from quinion.store.backup import Part, load, save
 from quinion.store.chroma import Place, VectorStore
 from quinion.store.filters import Where
 from quinion.store.journal import Intent, Journal, Trace
 from quinion.store.lock import FolderLock, hold
+
+if TYPE_CHECKING:
+    from quinion.embed.tokens import TokenCounter
 
 log = logging.getLogger(__name__)
 
@@ -43,7 +49,9 @@ T = TypeVar("T")
 class Engine:
     """Everything that the servers share. Use `open_engine`.
 
-    A server that opens something of its own hands its closing to `at_close`.
+    `model` is the local embedding model; `embedder` is the same, with texts cut to the length
+    that two of the contracts prescribe. A server that opens something of its own hands its
+    closing to `at_close`.
     """
 
     def __init__(
@@ -51,7 +59,8 @@ class Engine:
         settings: Settings,
         lock: FolderLock,
         workers: Workers,
-        embedder: Embedder,
+        element_workers: Workers,
+        model: Embedder,
         store: VectorStore,
         journal: Journal,
         at_close: Callable[[Callable[[], object]], object],
@@ -60,7 +69,9 @@ class Engine:
         self.at_close = at_close
         self.lock = lock
         self.workers = workers
-        self.embedder = embedder
+        self.element_workers = element_workers
+        self.model = model
+        self.embedder = Truncated(model)
         self._store = store
         self._journal = journal
         self._live: set[int] = set()
@@ -68,10 +79,27 @@ class Engine:
         self._opening = anyio.Lock()
         self._gate = Gate()
 
+    @cached_property
+    def counter(self) -> "TokenCounter":
+        """Counts the tokens of texts as the local model has them. Blocking at the first use.
+
+        Raises:
+            ModelUnavailable: the model, whose tokenizer it is, is not installed.
+        """
+        # Here, not above: it imports tokenizers, which a server may never need.
+        from quinion.embed.tokens import TokenCounter  # noqa: PLC0415
+
+        return TokenCounter.of(self.settings.model_dir)
+
     @property
     def place(self) -> str:
         """Where the vectors are, in one text: what is noted elsewhere about them names it."""
         return str(self._store.place)
+
+    def declare(self, collection: str, fingerprint: str | None) -> None:
+        """Say which model this collection's vectors come from, where it is not the local one;
+        None: not known yet."""
+        self._store.declare(collection, fingerprint)
 
     async def store(self) -> VectorStore:
         """The vector store, connected and cleared of what a dead process left.
@@ -94,22 +122,35 @@ class Engine:
         where: Where | None = None,
         may_match: Callable[[str], bool] | None = None,
     ) -> list[Hit]:
-        """The chunks nearest in meaning to the query, best first; see `search.semantic`."""
+        """The chunks nearest in meaning to the query, best first."""
+        vector = await self.embed_query(query, self.embedder)
+        return await self.nearest(collection, vector, limit, where, may_match)
+
+    async def embed_query(self, query: str, embedder: Embedder) -> Vectors:
+        """The vector of a query.
+
+        Raises:
+            InvalidInput: the query has no word in it.
+            ModelUnavailable: the model cannot be loaded or run.
+        """
+        check_query(query)
         if not self._ready:
             # The first search of a process: connect the store while the model is loaded.
-            await together(self.store, partial(in_thread, self.embedder.load))
+            await together(self.store, partial(in_thread, embedder.load))
+        return await in_thread(embedder.embed_query, query)
+
+    async def nearest(
+        self,
+        collection: str,
+        vector: Vectors,
+        limit: int,
+        where: Where | None = None,
+        may_match: Callable[[str], bool] | None = None,
+    ) -> list[Hit]:
+        """The chunks nearest to the vector, best first."""
         store = await self.store()
         async with self._gate.open():
-            return await in_thread(
-                semantic.search,
-                store,
-                self.embedder,
-                collection,
-                query,
-                limit,
-                where,
-                may_match,
-            )
+            return await in_thread(store.query, collection, vector, limit, where, may_match)
 
     async def get(
         self, collection: str, *, ids: Sequence[str] | None = None, where: Where | None = None
@@ -157,12 +198,14 @@ class Engine:
 
     async def replace(
         self,
-        trace: Trace,
-        records: Sequence[Record],
-        vectors: Vectors,
-        then: Callable[[], Awaitable[object]],
+        changes: Sequence["Change"],
+        then: Callable[[], Awaitable[object]] | None = None,
+        *,
+        fresh: bool = True,
     ) -> None:
-        """Put these records in the place of what the trace names, and do `then`.
+        """Put the records of each change in the place of what its trace names, and do `then`.
+
+        `fresh` vectors come from the model; others were stored before, and are kept as they are.
 
         Readers see the old ones or the new ones, and so does the next process if this one
         dies meanwhile; if `then` fails, the old ones are put back. Once begun it is not
@@ -171,14 +214,15 @@ class Engine:
         store = await self.store()
         with anyio.CancelScope(shield=True):
             async with self._gate.closed():
-                old, old_vectors = await in_thread(store.get_with_vectors, trace)
-                backup = await in_thread(save, self.settings.home / "replacing", old, old_vectors)
-                intent = await self._begin([trace], backup)
-                stale = {record.id for record in old} - {record.id for record in records}
+                old = [await in_thread(_part, store, change.trace) for change in changes]
+                backup = await in_thread(save, self.settings.home / "replacing", old)
+                traces = [trace for change in changes for trace in change.traces()]
+                intent = await self._begin(traces, backup)
                 try:
-                    await in_thread(store.upsert, trace.collection, records, vectors)
-                    await in_thread(store.delete_ids, trace.collection, sorted(stale))
-                    await then()
+                    for change, (_, records, _) in zip(changes, old, strict=True):
+                        await in_thread(_exchange, store, change, records, fresh)
+                    if then:
+                        await then()
                     await in_thread(self._journal.end, intent)
                 except BaseException:
                     await self._undo(intent)
@@ -189,9 +233,13 @@ class Engine:
         """Delete what the traces name, all of it, even if the process dies half-way."""
         store = await self.store()
         with anyio.CancelScope(shield=True):
-            intent = await self._begin(traces)
-            store.hide(traces)
-            await self._undo(intent)
+            async with AsyncExitStack() as stack:
+                if any(trace.is_whole for trace in traces):
+                    # Nobody may be reading a collection that goes away.
+                    await stack.enter_async_context(self._gate.closed())
+                intent = await self._begin(traces)
+                store.hide(traces)
+                await self._undo(intent)
 
     async def _begin(self, traces: Sequence[Trace], backup: Path | None = None) -> Intent:
         intent = await in_thread(self._journal.begin, traces, backup)
@@ -224,9 +272,23 @@ class Engine:
         for trace in intent.traces:
             self._store.delete(trace)
         if intent.backup:
-            records, vectors = load(intent.backup)
-            self._store.upsert(intent.traces[0].collection, records, vectors)
+            for collection, records, vectors in load(intent.backup):
+                self._store.upsert(collection, records, vectors)
         self._journal.end(intent)
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """Records to put in the place of what the trace names."""
+
+    trace: Trace
+    records: Sequence[Record]
+    vectors: Vectors
+
+    def traces(self) -> list[Trace]:
+        """All that there may be of it: the old ones and, if there are any, the new ones."""
+        ids = [record.id for record in self.records]
+        return [self.trace, *([Trace.at(self.trace.collection, *ids)] if ids else [])]
 
 
 class Writer:
@@ -237,7 +299,19 @@ class Writer:
 
     async def upsert(self, collection: str, records: Sequence[Record], vectors: Vectors) -> None:
         """Write records; they are seen once the block has ended."""
-        await in_thread(self._store.upsert, collection, records, vectors)
+        apart = await in_thread(set_apart, records, vectors)
+        await in_thread(self._store.upsert, collection, records, apart)
+
+
+def _part(store: VectorStore, trace: Trace) -> Part:
+    return trace.collection, *store.get_with_vectors(trace)
+
+
+def _exchange(store: VectorStore, change: Change, old: Sequence[Record], fresh: bool) -> None:
+    stale = {record.id for record in old} - {record.id for record in change.records}
+    vectors = set_apart(change.records, change.vectors) if fresh else change.vectors
+    store.upsert(change.trace.collection, change.records, vectors)
+    store.delete_ids(change.trace.collection, sorted(stale))
 
 
 async def in_thread(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
@@ -260,10 +334,14 @@ async def open_engine(settings: Settings) -> AsyncIterator[Engine]:
         if place.folder and not place.url:
             # Also where it lies inside the home: another home may be pointed at it.
             stack.enter_context(hold(place.folder, __version__))
-        embedder = LocalEmbedder(settings.home / "models", settings.model_dir)
+        model = LocalEmbedder(settings.home / "models", settings.model_dir)
         journal = Journal(settings.home / "journal.db", str(place))
         stack.callback(journal.close)
         workers = Workers(settings.workers)
         stack.push_async_callback(workers.close)
-        store = VectorStore(place, embedder.fingerprint)
-        yield Engine(settings, lock, workers, embedder, store, journal, stack.callback)
+        element_workers = Workers(settings.workers, module="quinion.pipeline.element_worker")
+        stack.push_async_callback(element_workers.close)
+        store = VectorStore(place, model.fingerprint)
+        yield Engine(
+            settings, lock, workers, element_workers, model, store, journal, stack.callback
+        )

@@ -2,7 +2,7 @@
 
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from uuid import uuid4
 
@@ -12,19 +12,29 @@ from numpy.typing import NDArray
 from quinion.errors import StoreUnavailable
 from quinion.model.record import Record
 
+Part = tuple[str, Sequence[Record], NDArray[np.float32]]
+"""A collection, records of it, and their vectors."""
 
-def save(folder: Path, records: Sequence[Record], vectors: NDArray[np.float32]) -> Path:
-    """Write records and vectors into a new file of the folder, down to the disk.
+
+def save(folder: Path, parts: Sequence[Part]) -> Path:
+    """Write the parts into a new file of the folder, down to the disk.
 
     Raises:
         StoreUnavailable: the file cannot be written.
     """
-    described = json.dumps([[record.id, record.text, dict(record.metadata)] for record in records])
+    described = json.dumps(
+        [
+            [collection, [[record.id, record.text, dict(record.metadata)] for record in records]]
+            for collection, records, _ in parts
+        ]
+    )
     path = folder / f"{uuid4().hex}.npz"
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with path.open("wb") as file:
-            np.savez(file, records=np.frombuffer(described.encode(), np.uint8), vectors=vectors)
+            np.savez(
+                file, np.frombuffer(described.encode(), np.uint8), *(part[2] for part in parts)
+            )
             file.flush()
             os.fsync(file.fileno())
     except OSError as error:
@@ -35,8 +45,9 @@ def save(folder: Path, records: Sequence[Record], vectors: NDArray[np.float32]) 
     return path
 
 
-def load(path: Path) -> tuple[list[Record], NDArray[np.float32]]:
+def load(path: Path) -> Iterator[Part]:
     """What `save` wrote."""
     with np.load(path) as content:
-        described = json.loads(content["records"].tobytes().decode())
-        return [Record(*one) for one in described], content["vectors"]
+        described = json.loads(content["arr_0"].tobytes().decode())
+        for place, (collection, records) in enumerate(described, 1):
+            yield collection, [Record(*one) for one in records], content[f"arr_{place}"]

@@ -20,7 +20,7 @@ import numpy as np
 
 from quinion.errors import BadSetting, QuinionError, StoreUnavailable
 from quinion.model.record import Hit, Metadata, Record, score_of_distance
-from quinion.store.filters import Where, all_of, any_of, matches
+from quinion.store.filters import Where, all_of, any_of, is_native, matches
 from quinion.store.journal import Trace
 
 if TYPE_CHECKING:
@@ -49,11 +49,15 @@ class Place:
 
 
 class VectorStore:
-    """Collections of records with vectors of one embedding model."""
+    """Collections of records, each with vectors of one embedding model.
+
+    `fingerprint` names the model of all collections that `declare` does not name.
+    """
 
     def __init__(self, place: Place, fingerprint: str) -> None:
         self.place = place
         self._fingerprint = fingerprint
+        self._declared: dict[str, str | None] = {}
         self._lock = threading.Lock()
         self._client: ClientAPI | None = None
         self._collections: dict[str, Collection] = {}
@@ -68,6 +72,15 @@ class VectorStore:
         with self._lock, self._failures():
             if self._client is None:
                 self._client = _connect(self.place)
+
+    def declare(self, collection: str, fingerprint: str | None) -> None:
+        """Say which model the vectors of this collection come from; None: not known yet.
+
+        Until it is known, what needs no vectors can be done.
+        """
+        with self._lock:
+            self._declared[collection] = fingerprint
+            self._collections.pop(collection, None)
 
     def upsert(
         self, collection: str, records: Sequence[Record], vectors: "NDArray[np.float32]"
@@ -102,9 +115,7 @@ class VectorStore:
         """The records that the trace names, and the vector of each."""
         target = self._collection(trace.collection)
         with self._failures():
-            found = target.get(
-                where=_where(trace), include=["documents", "metadatas", "embeddings"]
-            )
+            found = target.get(**_named_by(trace), include=["documents", "metadatas", "embeddings"])
         vectors = found["embeddings"]
         return _records(found), np.asarray(vectors if vectors is not None else (), np.float32)
 
@@ -124,6 +135,8 @@ class VectorStore:
 
         `may_match` tells from an id that a record cannot match, so that it is not fetched.
         """
+        if self._hides_all(collection):
+            return []
         condition = all_of(where, *self._hiding(collection))
         if condition is None:
             return self._nearest(collection, vector, limit)
@@ -177,11 +190,15 @@ class VectorStore:
         where: Where | None = None,
     ) -> list[Hit]:
         target = self._collection(collection)
+        chosen = self._choose(collection, where) if where and not is_native(where) else None
+        if chosen is not None and not chosen:
+            return []
         with self._failures():
             found = target.query(
                 query_embeddings=vector.ravel().tolist(),
                 n_results=limit,
-                where=dict(where) if where else None,
+                ids=chosen,
+                where=dict(where) if where and chosen is None else None,
                 include=["documents", "metadatas", "distances"],
             )
         rows = zip(
@@ -197,14 +214,22 @@ class VectorStore:
             for id_, text, metadata, distance in sorted(rows, key=lambda row: (row[3], row[0]))
         ]
 
+    def _choose(self, collection: str, where: Where) -> list[str]:
+        """The ids of all records that pass a filter which Chroma cannot apply."""
+        target = self._collection(collection)
+        with self._failures():
+            found = target.get(include=["metadatas"])
+        rows = zip(found["ids"], found["metadatas"] or [], strict=True)
+        return [id_ for id_, metadata in rows if matches(_plain(metadata), where)]
+
     def delete(self, trace: Trace) -> None:
         """Remove the records that the trace names; none is fine."""
+        if trace.is_whole:
+            self._drop(trace.collection)
+            return
         target = self._collection(trace.collection)
         with self._failures():
-            if trace.id:
-                target.delete(ids=[trace.id])
-            else:
-                target.delete(where=_where(trace))
+            target.delete(**_named_by(trace))
 
     def delete_ids(self, collection: str, ids: Sequence[str]) -> None:
         """Remove the records with these ids."""
@@ -224,13 +249,13 @@ class VectorStore:
         """How many records the trace names."""
         target = self._collection(trace.collection)
         with self._failures():
-            return len(target.get(where=_where(trace), include=[])["ids"])
+            return len(target.get(**_named_by(trace), include=[])["ids"])
 
     def set_metadata(self, trace: Trace, values: Metadata) -> None:
         """Write these values into the metadata of all records that the trace names."""
         target = self._collection(trace.collection)
         with self._failures():
-            ids = target.get(where=_where(trace), include=[])["ids"]
+            ids = target.get(**_named_by(trace), include=[])["ids"]
             step = self._open_client().get_max_batch_size()
             for start in range(0, len(ids), step):
                 part = ids[start : start + step]
@@ -246,6 +271,10 @@ class VectorStore:
         """Undo `hide`; what is not hidden is left alone."""
         with self._lock:
             self._hidden = [trace for trace in self._hidden if trace not in traces]
+
+    def _hides_all(self, collection: str) -> bool:
+        with self._lock:
+            return any(t.is_whole and t.collection == collection for t in self._hidden)
 
     def _hiding(self, collection: str) -> list[Where]:
         with self._lock:
@@ -265,23 +294,34 @@ class VectorStore:
         client = self._open_client()
         with self._lock, self._failures():
             if name not in self._collections:
-                found = client.get_or_create_collection(
-                    name, embedding_function=None, metadata={FINGERPRINT_KEY: self._fingerprint}
-                )
-                self._check_fingerprint(name, found.metadata or {})
-                self._collections[name] = found
+                self._collections[name] = self._find(client, name)
             return self._collections[name]
 
-    def _check_fingerprint(self, name: str, metadata: Mapping[str, Any]) -> None:
-        """Vectors of two models cannot be compared. A collection without a mark was made by
-        another program with the model that the spec prescribes, and is taken as it is."""
-        made_with = metadata.get(FINGERPRINT_KEY, self._fingerprint)
-        if made_with != self._fingerprint:
+    def _find(self, client: "ClientAPI", name: str) -> "Collection":
+        wanted = self._declared.get(name, self._fingerprint)
+        mark = {FINGERPRINT_KEY: wanted} if wanted else None
+        found = client.get_or_create_collection(name, embedding_function=None, metadata=mark)
+        made_with = (found.metadata or {}).get(FINGERPRINT_KEY)
+        if mark and made_with is None and not found.count():
+            # Made before its model was known.
+            found.modify(metadata=mark)
+        elif wanted and made_with not in (None, wanted):
             raise BadSetting(
                 f"The collection {name} in {self.place} was made with the embedding model "
-                f"{made_with}, and the one configured now is {self._fingerprint}. "
-                "Configure the former, or use another QUINION_HOME."
+                f"{made_with}, and the one configured now is {wanted}. "
+                "Configure the former, or use another collection or another QUINION_HOME."
             )
+        # One without a mark was made by another program with the model that the specs
+        # prescribe, and is taken as it is.
+        return found
+
+    def _drop(self, name: str) -> None:
+        """Delete the collection as a whole; whatever model it was made with, it may be dropped."""
+        client = self._open_client()
+        with self._lock, self._failures():
+            self._collections.pop(name, None)
+            if name in {collection.name for collection in client.list_collections()}:
+                client.delete_collection(name)
 
     @contextmanager
     def _failures(self) -> Iterator[None]:
@@ -320,8 +360,11 @@ def _connect(place: Place) -> "ClientAPI":
     return chromadb.EphemeralClient(settings=settings)
 
 
-def _where(trace: Trace) -> dict[str, Any]:
-    return dict(all_of(*({field: value} for field, value in trace.fields)) or {})
+def _named_by(trace: Trace) -> dict[str, Any]:
+    """What the trace names, as arguments of Chroma's `get` and `delete`."""
+    if trace.ids:
+        return {"ids": list(trace.ids)}
+    return {"where": all_of(*({field: value} for field, value in trace.fields))}
 
 
 def _records(found: Mapping[str, Any]) -> list[Record]:

@@ -1,7 +1,8 @@
 """Chroma's filter language, understood on our side.
 
 With it, records that a query has brought along can be filtered without asking again. The
-meaning is Chroma's own: a test compares the two on random filters.
+meaning is Chroma's own: a test compares the two on random filters. `$contains` is ours: part
+of a text, for which Chroma has an operator of that name that finds nothing.
 """
 
 import operator
@@ -19,8 +20,11 @@ _COMPARE: dict[str, Callable[[Any, Any], bool]] = {
     "$lt": operator.lt,
     "$lte": operator.le,
     "$in": lambda value, choices: value in choices,
+    "$contains": lambda value, part: isinstance(value, str) and part in value,
 }
-_NEGATIONS = {"$ne": "$eq", "$nin": "$in"}
+_NEGATIONS = {"$ne": "$eq", "$nin": "$in", "$not_contains": "$contains"}
+_OURS = {"$contains", "$not_contains"}
+OPERATORS = frozenset({*_COMPARE, *_NEGATIONS})
 
 
 def all_of(*conditions: Where | None) -> Where | None:
@@ -39,6 +43,16 @@ def any_of(*conditions: Where) -> Where:
 def matches(metadata: Metadata, where: Where) -> bool:
     """Whether a record with this metadata passes the filter."""
     return all(_holds(metadata, key, condition) for key, condition in where.items())
+
+
+def is_native(where: Where) -> bool:
+    """Whether Chroma can apply the filter by itself."""
+    return all(
+        all(map(is_native, condition))
+        if key in ("$and", "$or")
+        else not (isinstance(condition, Mapping) and _OURS & condition.keys())
+        for key, condition in where.items()
+    )
 
 
 def _holds(metadata: Metadata, key: str, condition: Any) -> bool:

@@ -30,22 +30,31 @@ CREATE TABLE IF NOT EXISTS intents (
 
 @dataclass(frozen=True, slots=True)
 class Trace:
-    """Records of one collection that belong together: all with these values in their fields.
-
-    Without fields it is the one record of that id.
-    """
+    """Records of one collection that belong together: all with these values in their fields,
+    or those of these ids, or (neither) the whole collection."""
 
     collection: str
     fields: tuple[tuple[str, str], ...] = ()
-    id: str = ""
+    ids: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, collection: str, **fields: str) -> "Trace":
         """The records of the collection with these values."""
         return cls(collection, tuple(fields.items()))
 
+    @classmethod
+    def at(cls, collection: str, *ids: str) -> "Trace":
+        """The records of the collection with these ids, one or more."""
+        return cls(collection, ids=ids)
+
+    @property
+    def is_whole(self) -> bool:
+        """All that the collection has."""
+        return not self.fields and not self.ids
+
     def __str__(self) -> str:
-        return self.id or ", ".join(value for _, value in self.fields)
+        named = (*self.ids[:1], *(value for _, value in self.fields))
+        return ", ".join(named) or f"all of {self.collection}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +83,7 @@ class Journal:
 
     def begin(self, traces: Sequence[Trace], backup: Path | None = None) -> Intent:
         """Record that these may be half-written from now on."""
-        document = json.dumps([[t.collection, t.fields, t.id] for t in traces])
+        document = json.dumps([[t.collection, t.fields, t.ids] for t in traces])
         row = (self._store, document, str(backup) if backup else "")
         with self._lock:
             try:
@@ -106,8 +115,8 @@ class Journal:
             Intent(
                 number,
                 tuple(
-                    Trace(collection, tuple((field, value) for field, value in fields), id_)
-                    for collection, fields, id_ in json.loads(traces)
+                    Trace(collection, tuple((field, value) for field, value in fields), tuple(ids))
+                    for collection, fields, ids in json.loads(traces)
                 ),
                 Path(backup) if backup else None,
             )

@@ -19,7 +19,7 @@ CREATE TABLE IF NOT EXISTS marks (
 
 
 class Marks:
-    """One text for each key, kept in the home, for one vector store."""
+    """One text for each key, kept in the home; `store` names what the notes are about."""
 
     def __init__(self, path: Path, store: str) -> None:
         self._store = store
@@ -37,6 +37,14 @@ class Marks:
                 "SELECT key, mark FROM marks WHERE store = ?", (self._store,)
             )
             return dict(rows.fetchall())
+
+    def get(self, key: str) -> str | None:
+        """What is noted under the key."""
+        with self._lock, self._failures():
+            row = self._database.execute(
+                "SELECT mark FROM marks WHERE store = ? AND key = ?", (self._store, key)
+            ).fetchone()
+        return row[0] if row else None
 
     def set(self, key: str, mark: str) -> None:
         """Note something, in the place of what was noted under the key."""

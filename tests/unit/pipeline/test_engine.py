@@ -8,7 +8,7 @@ import pytest
 
 from quinion.errors import HomeInUse, StoreUnavailable
 from quinion.model.record import Record
-from quinion.pipeline.engine import Engine, open_engine
+from quinion.pipeline.engine import Change, Engine, open_engine
 from quinion.settings import Settings
 from quinion.store.chroma import VectorStore
 from quinion.store.journal import Journal, Trace
@@ -127,11 +127,7 @@ async def replace_by_new(
     engine: Engine, then: Callable[[], Awaitable[object]] | None = None
 ) -> None:
     new = [Record("a0", "new", {"owner": "a"}), Record("a9", "new", {"owner": "a"})]
-    await engine.replace(TRACES[0], new, vectors(2), then or nothing_more)
-
-
-async def nothing_more() -> None:
-    pass
+    await engine.replace([Change(TRACES[0], new, vectors(2))], then)
 
 
 async def texts(engine: Engine) -> dict[str, str]:
@@ -168,6 +164,48 @@ async def test_a_replacement_whose_end_fails_leaves_what_was_there(engine: Engin
     with pytest.raises(StoreUnavailable, match="registry"):
         await replace_by_new(engine, fail)
     assert await texts(engine) == before
+
+
+async def test_several_things_are_replaced_together_or_not_at_all(
+    engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await write(engine, "a")
+    line = Record("line of a", "old", {"k": 1})
+    async with engine.writing([Trace.at("lines", "line of a")]) as writer:
+        await writer.upsert("lines", [line], np.zeros((1, 1), np.float32))
+    changes = [
+        Change(
+            Trace.at("lines", "line of a", "line of b"),
+            [Record("line of b", "new", {"k": 2})],
+            np.zeros((1, 1), np.float32),
+        ),
+        Change(TRACES[0], [Record("b0", "new", {"owner": "b"})], vectors(1)),
+    ]
+    before = await texts(engine)
+    with monkeypatch.context() as patch, pytest.raises(StoreUnavailable):
+        patch.setattr(VectorStore, "delete_ids", _fail_at("things"))
+        await engine.replace(changes)
+    assert await texts(engine) == before
+    assert await engine.get("lines") == [line]
+    await engine.replace(changes)
+    assert await texts(engine) == {"b0": "new"}
+    assert [record.id for record in await engine.get("lines")] == ["line of b"]
+
+
+def _fail_at(name: str) -> Callable[..., None]:
+    def fail(_: object, collection: str, ids: object) -> None:
+        if collection == name:
+            raise StoreUnavailable("the disk is full")
+
+    return fail
+
+
+async def test_a_whole_collection_is_removed(engine: Engine) -> None:
+    await write(engine, "a")
+    await engine.remove([Trace("things")])
+    assert await engine.get("things") == []
+    await write(engine, "b")
+    assert {r.metadata["owner"] for r in await engine.get("things")} == {"b"}
 
 
 async def test_metadata_is_set_on_all_that_a_trace_names_and_the_rest_of_it_stays(

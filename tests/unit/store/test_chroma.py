@@ -51,8 +51,8 @@ def test_what_is_hidden_is_not_found_until_it_is_revealed(store: VectorStore) ->
 
 def test_a_trace_deletes_what_it_names_and_nothing_else(store: VectorStore) -> None:
     store.delete(Trace.of("things", owner="x"))
-    store.delete(Trace("things", id="y_0"))
-    store.delete(Trace("things", id="was never there"))
+    store.delete(Trace.at("things", "y_0"))
+    store.delete(Trace.at("things", "was never there"))
     assert [record.id for record in store.get("things")] == ["y_1"]
 
 
@@ -69,6 +69,51 @@ def test_another_embedding_model_on_the_same_collection_is_refused(
     other = VectorStore(Place(tmp_path / "chroma"), "model-b")
     with pytest.raises(BadSetting, match=r"model-a.*model-b"):
         other.query("things", unit(1, 0), 1)
+
+
+def test_a_collection_may_have_a_model_of_its_own(store: VectorStore) -> None:
+    store.declare("others", "model-c")
+    store.upsert("others", [Record("a", "a", {"k": 1})], unit(1, 0, 0)[None])
+    store.declare("others", "model-d")
+    with pytest.raises(BadSetting, match=r"model-c.*model-d"):
+        store.count("others")
+    store.delete(Trace("others"))  # whatever model it was made with
+    assert store.count("others") == 0
+
+
+def test_a_collection_whose_model_is_not_known_yet_can_be_counted_and_gets_its_mark_later(
+    store: VectorStore, tmp_path: Path
+) -> None:
+    store.declare("others", None)
+    assert store.count("others") == 0
+    store.declare("others", "model-c")
+    store.upsert("others", [Record("a", "a", {"k": 1})], unit(1, 0)[None])
+    again = VectorStore(Place(tmp_path / "chroma"), "model-a")
+    again.declare("others", None)
+    assert again.count("others") == 1
+    again.declare("others", "model-d")
+    with pytest.raises(BadSetting, match=r"model-c.*model-d"):
+        again.count("others")
+
+
+def test_a_whole_collection_is_hidden_and_deleted_and_another_is_not(store: VectorStore) -> None:
+    store.upsert("others", [Record("a", "a", {"k": 1})], unit(1, 0)[None])
+    store.hide([Trace("things")])
+    assert store.query("things", unit(1, 0), 4) == []
+    store.delete(Trace("things"))
+    store.reveal([Trace("things")])
+    assert (store.count("things"), store.count("others")) == (0, 1)
+    store.delete(Trace("was never there"))
+
+
+def test_a_part_of_a_text_is_found_by_a_filter(store: VectorStore) -> None:
+    records = [Record(f"n{n}", "n", {"path": f"/notes/{n}.md"}) for n in range(200)]
+    store.upsert("notes", records, np.stack([unit(1, n / 100) for n in range(200)]))
+    hits = store.query("notes", unit(1, 0), 3, {"path": {"$contains": "/19"}})
+    assert [hit.record.id for hit in hits] == ["n19", "n190", "n191"]
+    both = all_of({"path": {"$not_contains": "1"}}, {"path": {"$contains": "9"}})
+    assert [hit.record.id for hit in store.query("notes", unit(1, 0), 2, both)] == ["n9", "n29"]
+    assert store.query("notes", unit(1, 0), 3, {"path": {"$contains": "nowhere"}}) == []
 
 
 def test_a_server_that_does_not_answer_is_an_error_that_names_it() -> None:

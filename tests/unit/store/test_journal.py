@@ -5,7 +5,7 @@ import pytest
 from quinion.errors import StoreUnavailable
 from quinion.store.journal import Journal, Trace
 
-TRACES = [Trace("registry", id="a_1"), Trace.of("chunks", document_id="a_1")]
+TRACES = [Trace.at("registry", "a_1"), Trace.of("chunks", document_id="a_1")]
 
 
 def test_an_intent_that_was_begun_and_not_ended_is_found_by_the_next_process(

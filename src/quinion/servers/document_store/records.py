@@ -42,7 +42,7 @@ def possible_ids(application_ref: str, file_hash: str) -> Iterator[str]:
 
 def traces_of(document_id: str) -> list[Trace]:
     """All that belongs to a document, its place in the registry first."""
-    return [Trace(REGISTRY, id=document_id), Trace.of(CHUNKS, document_id=document_id)]
+    return [Trace.at(REGISTRY, document_id), Trace.of(CHUNKS, document_id=document_id)]
 
 
 def chunk_records(document: Document, text: str, chunks: Sequence[Chunk]) -> list[Record]:

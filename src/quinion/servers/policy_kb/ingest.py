@@ -18,7 +18,7 @@ from quinion.model.page import document_method
 from quinion.model.policy import Policy, RevisionStatus, RevisionUpdate
 from quinion.model.section import SectionChunk
 from quinion.pipeline import ingest as pipeline
-from quinion.pipeline.engine import in_thread
+from quinion.pipeline.engine import Change, in_thread
 from quinion.pipeline.progress import Progress
 from quinion.pipeline.source import Source, admit
 from quinion.pipeline.turns import Turns
@@ -89,10 +89,13 @@ class Ingestion:
                 chunk_count=len(chunks),
                 ingested_at=datetime.now(UTC),
             )
-            await engine.replace(
+            change = Change(
                 trace_of(policy.source, revision_id),
                 chunk_records(policy, revision, chunks),
                 vectors,
+            )
+            await engine.replace(
+                [change],
                 partial(in_thread, registry.update_revision, policy.source, revision_id, done),
             )
             await self._knowledge.note_followed(revision)

@@ -29,7 +29,7 @@ from quinion.model.record import Hit
 from quinion.model.revisions import Plan, latest_effective, resolve
 from quinion.pipeline.engine import Engine, in_thread
 from quinion.pipeline.turns import Turns
-from quinion.search.semantic import check_query
+from quinion.search.query import check_query
 from quinion.servers.policy_kb.records import (
     CHUNKS,
     Key,
