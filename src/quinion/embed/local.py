@@ -5,7 +5,6 @@ should answer its first search quickly calls `load` from a background thread. Lo
 0.1 to 0.2 seconds, and half a second on the first start of all.
 """
 
-import logging
 import os
 import sys
 from collections.abc import Sequence
@@ -18,16 +17,13 @@ import numpy as np
 
 from quinion.embed.batch import form_batches
 from quinion.embed.port import Vectors
+from quinion.embed.vectors import check_texts
 from quinion.embed.weights import MODEL_NAME, WEIGHTS_SHA256, prepare
 
 if TYPE_CHECKING:
     from quinion.embed.minilm import MiniLM
 
-MAX_CHARACTERS = 1024
-
 _DIMENSIONS = 384
-
-_log = logging.getLogger(__name__)
 
 
 class LocalEmbedder:
@@ -67,12 +63,12 @@ class LocalEmbedder:
             ValueError: a text is empty or only white space.
             ModelUnavailable: the model cannot be loaded or run.
         """
-        admitted = _admit(texts)
-        vectors = np.empty((len(admitted), _DIMENSIONS), np.float32)
-        if not admitted:
+        check_texts(texts)
+        vectors = np.empty((len(texts), _DIMENSIONS), np.float32)
+        if not texts:
             return vectors
         model = self._loaded()
-        ids = [model.tokenize(text) for text in admitted]
+        ids = [model.tokenize(text) for text in texts]
         batches = form_batches([len(tokens) for tokens in ids])
         results = self._pool.map(lambda batch: model.run([ids[i] for i in batch]), batches)
         for batch, rows in zip(batches, results, strict=True):
@@ -86,9 +82,9 @@ class LocalEmbedder:
             ValueError: the text is empty or only white space.
             ModelUnavailable: the model cannot be loaded or run.
         """
-        [admitted] = _admit([text])
+        check_texts([text])
         model = self._loaded()
-        vector: Vectors = model.run([model.tokenize(admitted)])[0]
+        vector: Vectors = model.run([model.tokenize(text)])[0]
         return vector
 
     def count_tokens(self, texts: Sequence[str]) -> list[int]:
@@ -108,22 +104,6 @@ class LocalEmbedder:
 
                 self._model = MiniLM(prepare(self._cache_dir, self._model_dir))
             return self._model
-
-
-def _admit(texts: Sequence[str]) -> list[str]:
-    """The texts as the model is to see them: none blank, none over `MAX_CHARACTERS`."""
-    for index, text in enumerate(texts):
-        if not text.strip():
-            raise ValueError(f"text {index} of {len(texts)} is empty or only white space")
-    too_long = sum(len(text) > MAX_CHARACTERS for text in texts)
-    if too_long:
-        _log.warning(
-            "Truncated to %d characters before embedding: %d of %d texts",
-            MAX_CHARACTERS,
-            too_long,
-            len(texts),
-        )
-    return [text[:MAX_CHARACTERS] for text in texts]
 
 
 def _count_cores() -> int:

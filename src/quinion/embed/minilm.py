@@ -12,6 +12,7 @@ import onnxruntime  # type: ignore[import-untyped]
 from onnxruntime.capi import onnxruntime_pybind11_state as failures  # type: ignore[import-untyped]
 from tokenizers import Tokenizer
 
+from quinion.embed.encodable import encodable
 from quinion.embed.port import Vectors
 from quinion.embed.weights import PreparedModel
 from quinion.errors import ModelUnavailable
@@ -53,11 +54,11 @@ class MiniLM:
 
     def tokenize(self, text: str) -> list[int]:
         """The ids that the network is given, `MAX_TOKENS` at most."""
-        return self._tokenizer.encode(_encodable(text)).ids
+        return self._tokenizer.encode(encodable(text)).ids
 
     def count_tokens(self, text: str) -> int:
         """How many tokens the text itself has, before truncation."""
-        kept = self._tokenizer.encode(_encodable(text), add_special_tokens=False)
+        kept = self._tokenizer.encode(encodable(text), add_special_tokens=False)
         return sum(len(part) for part in (kept, *kept.overflowing))
 
     def run(self, batch: Sequence[Sequence[int]]) -> Vectors:
@@ -91,8 +92,3 @@ def _open_session(model: PreparedModel) -> Any:
     return onnxruntime.InferenceSession(
         model.graph, sess_options=options, providers=["CPUExecutionProvider"]
     )
-
-
-def _encodable(text: str) -> str:
-    """The text without lone surrogates, which damaged files contain and tokenizers refuses."""
-    return text.encode(errors="replace").decode()

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from quinion.embed import Embedder, LocalEmbedder, Vectors
+from quinion.embed.truncated import Truncated
 from quinion.embed.weights import PreparedModel
 
 REFERENCE = json.loads(Path(__file__).with_name("reference.json").read_text(encoding="utf-8"))
@@ -87,7 +88,7 @@ def test_texts_over_1024_characters_are_truncated_with_one_warning(
 ) -> None:
     long = "considerations " * 100
     with caplog.at_level(logging.WARNING):
-        vectors = embedder.embed([long, "short", long + "and more"])
+        vectors = Truncated(embedder).embed([long, "short", long + "and more"])
     [record] = caplog.records
     assert record.levelno == logging.WARNING
     assert record.getMessage() == ("Truncated to 1024 characters before embedding: 2 of 3 texts")
@@ -98,7 +99,7 @@ def test_texts_over_1024_characters_are_truncated_with_one_warning(
 def test_a_text_of_1024_characters_is_not_warned_about(
     embedder: LocalEmbedder, caplog: pytest.LogCaptureFixture
 ) -> None:
-    embedder.embed(["a" * 1024])
+    Truncated(embedder).embed(["a" * 1024])
     assert caplog.records == []
 
 

@@ -1,0 +1,57 @@
+"""The backends besides the local model, with their defaults."""
+
+from collections.abc import Callable
+from enum import StrEnum
+
+from pydantic import SecretStr
+
+from quinion.embed.mlx import MLXEmbedder
+from quinion.embed.ollama import OllamaEmbedder
+from quinion.embed.openai import OpenAIEmbedder
+from quinion.embed.port import Embedder
+from quinion.errors import BadSetting
+
+OLLAMA_HOST = "http://localhost:11434"
+OLLAMA_MODEL = "nomic-embed-text"
+MLX_MODEL = "mlx-community/all-MiniLM-L6-v2-bf16"
+
+
+class Backend(StrEnum):
+    """What embeds where the local model does not."""
+
+    OLLAMA = "ollama"
+    OPENAI = "openai"
+    MLX = "mlx"
+
+
+def make_embedder(
+    backend: Backend,
+    *,
+    host: str | None,
+    model: str | None,
+    api_key: SecretStr | None,
+    timeout_s: float,
+    count: Callable[[str], int],
+) -> Embedder:
+    """The backend's embedder; what is not given is its default. Nothing is loaded or asked yet.
+
+    Raises:
+        BadSetting: something is missing that has no default, or cannot be used.
+    """
+    match backend:
+        case Backend.OLLAMA:
+            return OllamaEmbedder(host or OLLAMA_HOST, model or OLLAMA_MODEL, timeout_s, count)
+        case Backend.OPENAI:
+            url = _require("DOCVEC_HOST", host)
+            return OpenAIEmbedder(url, _require("DOCVEC_MODEL", model), api_key, timeout_s, count)
+        case Backend.MLX:
+            return MLXEmbedder(model or MLX_MODEL, count)
+
+
+def _require(variable: str, value: str | None) -> str:
+    if not value:
+        raise BadSetting(
+            f"DOCVEC_BACKEND=openai needs {variable}. Set it and start again: DOCVEC_HOST is the "
+            "server's address (http://localhost:8000/v1), DOCVEC_MODEL the name of its model."
+        )
+    return value

@@ -1,0 +1,176 @@
+"""What the servers that embed for us share.
+
+Texts go out in batches, one after the other: a query is a request of its own, and the server
+takes it between two batches. Nothing is locked, so a server that hangs is met by all callers at
+once and not by one after the other.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from http import HTTPStatus
+
+import numpy as np
+
+from quinion.embed.encodable import encodable
+from quinion.embed.port import Vectors
+from quinion.embed.prompts import find_prompts
+from quinion.embed.vectors import check_texts, cut, unit_rows
+from quinion.errors import ModelUnavailable
+from quinion.web import JsonClient, Refused, Service
+
+Rows = Sequence[Sequence[float]]
+
+HOST = "DOCVEC_HOST"
+"""The variable that says where the server is."""
+
+_NOT_THESE_TEXTS = {
+    HTTPStatus.BAD_REQUEST,
+    HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
+    HTTPStatus.UNPROCESSABLE_ENTITY,
+}
+
+
+def make_service(name: str) -> Service:
+    """An embedding server of this name, with the variables that lead to it."""
+    return Service(name, HOST, ModelUnavailable, "DOCVEC_API_KEY", "DOCVEC_TIMEOUT")
+
+
+@dataclass(frozen=True, slots=True)
+class _Loaded:
+    """The model as it was found."""
+
+    identity: str
+    dimensions: int
+
+
+class RemoteEmbedder(ABC):
+    """An `Embedder` on a server; a subclass knows how to speak to one kind of server."""
+
+    def __init__(self, client: JsonClient, model: str, count: Callable[[str], int]) -> None:
+        self._client = client
+        self._model = model
+        self._prompts = find_prompts(model)
+        self._count = count
+        self._loaded: _Loaded | None = None
+
+    @property
+    def dimensions(self) -> int:
+        """The length of a vector.
+
+        Raises:
+            ModelUnavailable: the server or its model cannot be used.
+        """
+        return self._ready().dimensions
+
+    @property
+    @abstractmethod
+    def fingerprint(self) -> str:
+        """Names the model: vectors of two fingerprints are never mixed.
+
+        Raises:
+            ModelUnavailable: the server or its model cannot be used.
+        """
+
+    def load(self) -> None:
+        """See now whether the server and its model can be used.
+
+        Raises:
+            ModelUnavailable: they cannot.
+        """
+        self._ready()
+
+    def embed(self, texts: Sequence[str]) -> Vectors:
+        """One unit row per text, in order.
+
+        Raises:
+            ValueError: a text is empty or only white space.
+            ModelUnavailable: the server or its model cannot be used.
+        """
+        check_texts(texts)
+        if not texts:
+            return np.empty((0, self.dimensions), np.float32)
+        return self._embed([self._prompts.document + text for text in texts])
+
+    def embed_query(self, text: str) -> Vectors:
+        """One unit vector, by a request of its own.
+
+        Raises:
+            ValueError: the text is empty or only white space.
+            ModelUnavailable: the server or its model cannot be used.
+        """
+        check_texts([text])
+        vector: Vectors = self._embed([self._prompts.query + text])[0]
+        return vector
+
+    def count_tokens(self, texts: Sequence[str]) -> list[int]:
+        """How many tokens each text has. Servers do not say, so it is counted here."""
+        return [self._count(text) for text in texts]
+
+    @abstractmethod
+    def _fetch(self, texts: list[str]) -> Rows:
+        """The server's vectors for a batch, in order.
+
+        Raises:
+            Refused: the server does not give them.
+            ModelUnavailable: there is no answer, or none that can be understood.
+        """
+
+    @abstractmethod
+    def _identify(self) -> str:
+        """Which weights the server has under the model's name; empty if it does not say.
+
+        Raises:
+            Refused: the server does not know.
+            ModelUnavailable: there is no such model, or no server.
+        """
+
+    def _ready(self) -> _Loaded:
+        if self._loaded is None:
+            identity = self._ask_identity()
+            self._loaded = _Loaded(identity, self._embed_batch(["word"]).shape[1])
+        return self._loaded
+
+    def _embed(self, texts: Sequence[str]) -> Vectors:
+        loaded = self._ready()
+        batches = [self._embed_batch(batch) for batch in cut(texts)]
+        lengths = {batch.shape[1] for batch in batches}
+        if lengths != {loaded.dimensions} or self._ask_identity() != loaded.identity:
+            raise ModelUnavailable(
+                f"{self._client.where} has another {self._model} now than when this server "
+                "started. Vectors of the two must not be mixed: start again, and index anew."
+            )
+        return np.concatenate(batches)
+
+    def _embed_batch(self, batch: Sequence[str]) -> Vectors:
+        try:
+            rows = self._fetch([encodable(text) for text in batch])
+        except Refused as refused:
+            raise ModelUnavailable(self._explain(refused)) from refused
+        return unit_rows(rows, len(batch), self._client.where)
+
+    def _ask_identity(self) -> str:
+        try:
+            return self._identify()
+        except Refused as refused:
+            raise ModelUnavailable(self._explain(refused)) from refused
+
+    def _explain(self, refused: Refused) -> str:
+        """What a refusal means and what to do about it."""
+        said = f": {refused.words}" if refused.words else ""
+        what = f"{self._client.where} answers {refused.status}{said}"
+        if "does not support embed" in refused.words:
+            return self._explain_unfit_model()
+        if refused.status == HTTPStatus.TOO_MANY_REQUESTS:
+            return f"{what}. It has too much to do, or a quota is used up: try again later."
+        if refused.status >= HTTPStatus.INTERNAL_SERVER_ERROR:
+            return f"{what}. Look into its log, and try again."
+        if refused.status in _NOT_THESE_TEXTS:
+            return f"{what}. If texts are too long for its model, lower DOCVEC_CHUNK_SIZE."
+        return f"{what}. Check DOCVEC_HOST and DOCVEC_MODEL."
+
+    def _explain_unfit_model(self) -> str:
+        return (
+            f"{self._client.where} cannot embed with {self._model}. Set DOCVEC_MODEL to a model "
+            "for embeddings."
+        )

@@ -1,0 +1,257 @@
+"""JSON over HTTP to a server that does work for us, from any thread.
+
+A person waits for the answer, so all of a request, with its retries, ends within one time-out.
+What may be well in a moment is tried again: a server that is overloaded, starts, or drops a
+connection. What will not be is not: an address where nobody listens, a refusal, silence.
+
+Errors leave without their cause: the frames of the HTTP library hold the API key, and an answer
+may repeat it; some handlers print both.
+
+Accepted: a server that sends its headers a byte at a time is not cut off by the time-out.
+"""
+
+import ipaddress
+import json
+import re
+import time
+import weakref
+from contextlib import suppress
+from dataclasses import dataclass, field
+from email.utils import parsedate_to_datetime
+from http import HTTPStatus
+from typing import Any, TypeVar
+
+import httpx2
+from pydantic import BaseModel, SecretStr, ValidationError
+
+from quinion.errors import BadSetting, QuinionError
+
+CONNECT_S = 5.0
+PAUSES_S = (0.25, 0.5)
+"""Before the second and the third try, where the server does not ask for more."""
+
+MAX_ANSWER_BYTES = 64 << 20
+"""Thirty-two vectors take three million at most; more than this is no answer to us."""
+
+_MAX_WORDS = 300
+_WORTH_ANOTHER_TRY = {
+    HTTPStatus.TOO_MANY_REQUESTS,
+    HTTPStatus.INTERNAL_SERVER_ERROR,
+    HTTPStatus.BAD_GATEWAY,
+    HTTPStatus.SERVICE_UNAVAILABLE,
+    HTTPStatus.GATEWAY_TIMEOUT,
+}
+_BROKEN = (
+    httpx2.ReadError,
+    httpx2.WriteError,
+    httpx2.CloseError,
+    httpx2.RemoteProtocolError,
+)
+
+Shape = TypeVar("Shape", bound=BaseModel)
+
+
+@dataclass(frozen=True, slots=True)
+class Service:
+    """What messages say of a server: its name, the variables that lead to it, and their error."""
+
+    name: str
+    host_variable: str
+    error: type[QuinionError]
+    key_variable: str = ""
+    timeout_variable: str = ""
+
+    def advise_patience(self) -> str:
+        """What to do about a server that is slow."""
+        if not self.timeout_variable:
+            return "try again"
+        return f"try again, or raise {self.timeout_variable}"
+
+
+class Refused(Exception):
+    """The server answered, and not with what was asked for."""
+
+    def __init__(self, status: int, words: str) -> None:
+        super().__init__(f"{status} {words}")
+        self.status = status
+        self.words = words
+        """What the server says about it, or nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Answer:
+    status: int
+    content: bytes = field(repr=False)
+    media_type: str
+    retry_after_s: float
+
+
+class JsonClient:
+    """A server that is spoken to in JSON. `where` names it in messages."""
+
+    def __init__(
+        self,
+        service: Service,
+        address: httpx2.URL,
+        timeout_s: float,
+        api_key: SecretStr | None = None,
+    ) -> None:
+        """Raises `BadSetting` for a key that cannot be sent."""
+        _check_key(api_key, service)
+        bare = address.copy_with(userinfo=b"")
+        self.where = f"{service.name} at {str(bare).rstrip('/')}"
+        self._service = service
+        self._timeout_s = timeout_s
+        self._api_key = api_key
+        self._http = httpx2.Client(
+            base_url=bare,
+            headers={"Authorization": f"Bearer {api_key.get_secret_value()}"} if api_key else {},
+            auth=(address.username, address.password) if address.userinfo else None,
+            # The environment names proxies, and none of them knows our own machine.
+            trust_env=not _is_this_machine(address.host),
+        )
+        weakref.finalize(self, self._http.close)
+
+    def ask(self, method: str, path: str, shape: type[Shape], body: object = None) -> Shape:
+        """The answer to one request.
+
+        Raises:
+            Refused: the server answers with another status than 200.
+            QuinionError: the service's own; there is no answer, or it has another shape.
+        """
+        answer = self._send(method, path, body)
+        if answer.status != HTTPStatus.OK:
+            raise Refused(answer.status, self._redact(_find_words(answer.content)))
+        with suppress(ValidationError):
+            return shape.model_validate_json(answer.content)
+        raise self._service.error(
+            f"{self.where} does not answer as it should: what came from /{path} is "
+            f"{answer.media_type or 'something'} of another form, or was cut off. Set "
+            f"{self._service.host_variable} to the right address."
+        )
+
+    def _send(self, method: str, path: str, body: object) -> _Answer:
+        deadline = time.monotonic() + self._timeout_s
+        for pause_s in (*PAUSES_S, None):
+            answer = self._try(method, path, body, deadline)
+            if answer and answer.status not in _WORTH_ANOTHER_TRY:
+                return answer
+            wait_s = max(pause_s or 0, answer.retry_after_s if answer else 0)
+            if pause_s is None or time.monotonic() + wait_s >= deadline:
+                break
+            time.sleep(wait_s)
+        if answer is None:
+            raise self._service.error(
+                f"{self.where} ended the connection before its answer was complete. Look into "
+                "its log, and try again."
+            )
+        return answer
+
+    def _try(self, method: str, path: str, body: object, deadline: float) -> _Answer | None:
+        """One exchange; None if the connection broke."""
+        host = self._service.host_variable
+        try:
+            return self._exchange(method, path, body, deadline)
+        except _BROKEN:
+            return None
+        except httpx2.ConnectTimeout:
+            problem = f"{self.where} cannot be reached. Check {host}, and the network."
+        except httpx2.TimeoutException:
+            problem = (
+                f"{self.where} did not answer within {self._timeout_s:g} seconds. It may be "
+                f"loading its model: {self._service.advise_patience()}."
+            )
+        except httpx2.ConnectError as error:
+            problem = (
+                f"{self.where} cannot be reached: {error}. Start it, or set {host} to where it "
+                "listens."
+            )
+        except httpx2.HTTPError as error:
+            problem = f"{self.where} cannot be spoken to ({type(error).__name__}). Check {host}."
+        raise self._service.error(problem)
+
+    def _exchange(self, method: str, path: str, body: object, deadline: float) -> _Answer:
+        left_s = max(deadline - time.monotonic(), 0.001)
+        timeout = httpx2.Timeout(left_s, connect=min(CONNECT_S, left_s))
+        content = bytearray()
+        with self._http.stream(method, path, json=body, timeout=timeout) as response:
+            for part in response.iter_bytes():
+                content += part
+                if len(content) > MAX_ANSWER_BYTES:
+                    raise self._service.error(
+                        f"{self.where} sends more than an answer can be. Set "
+                        f"{self._service.host_variable} to the right address."
+                    )
+                if time.monotonic() > deadline:
+                    raise httpx2.ReadTimeout("the answer takes too long")
+            return _Answer(
+                response.status_code,
+                bytes(content),
+                response.headers.get("Content-Type", "").partition(";")[0],
+                _read_retry_after(response.headers.get("Retry-After", "")),
+            )
+
+    def _redact(self, words: str) -> str:
+        """The words without our key, which some servers repeat."""
+        if not self._api_key:
+            return words
+        return words.replace(self._api_key.get_secret_value(), "(the key)")
+
+
+def parse_address(host: str, variable: str) -> httpx2.URL:
+    """An address as a user gives it in a variable. A login in it is not shown again.
+
+    Raises:
+        BadSetting: it is none.
+    """
+    try:
+        address = httpx2.URL(host)
+    except httpx2.InvalidURL:
+        address = httpx2.URL("")
+    if address.scheme not in {"http", "https"} or not address.host or address.query:
+        raise BadSetting(
+            f"{variable} is not an address. It looks like http://localhost:11434: correct it and "
+            "start again."
+        )
+    return address.copy_with(path=address.path.rstrip("/"), fragment=None)
+
+
+def complete_openai(address: httpx2.URL, endpoint: str) -> httpx2.URL:
+    """What stands before the endpoint in OpenAI's API; a bare host means `/v1`."""
+    path = address.path.removesuffix(f"/{endpoint}").rstrip("/")
+    return address.copy_with(path=path or "/v1")
+
+
+def _check_key(api_key: SecretStr | None, service: Service) -> None:
+    """Refuse a key that cannot be sent: the HTTP library would put it into its error."""
+    if api_key and not re.fullmatch(r"[!-~]+", api_key.get_secret_value()):
+        raise BadSetting(f"{service.key_variable} has characters that no key has. Copy it again.")
+
+
+def _is_this_machine(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+def _read_retry_after(value: str) -> float:
+    """Seconds, from a number or a date; 0 if it is neither."""
+    try:
+        if value.isdecimal():
+            return float(value)
+        return parsedate_to_datetime(value).timestamp() - time.time()
+    except ValueError:
+        return 0.0
+
+
+def _find_words(content: bytes) -> str:
+    """What a refusal says, in the forms that Ollama, OpenAI and FastAPI give it."""
+    try:
+        found: Any = json.loads(content)
+    except (ValueError, RecursionError):
+        return ""
+    for key in ("error", "message", "detail"):
+        if isinstance(found, dict) and key in found:
+            found = found[key]
+    return " ".join(found.split())[:_MAX_WORDS] if isinstance(found, str) else ""
