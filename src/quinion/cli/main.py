@@ -58,6 +58,11 @@ def serve(
 
     Example: quinion serve document-store --port 3002
     """
+    if servers == ["ocr-api"]:  # no MCP server, and without a home
+        from quinion.cli import ocr_api
+
+        ocr_api.run(Settings.from_environment(), host, port)
+        return
     from quinion.cli.serve import run
 
     run(Settings.from_environment(), servers or [], host, port, samples)
@@ -99,6 +104,34 @@ def ingest(
 
 
 @app.command()
+def index(
+    paths: Annotated[list[Path], typer.Argument(metavar="PATH...", help="Folders or files.")],
+    recursive: Annotated[bool, typer.Option(help="Look into subfolders as well.")] = True,
+    prune: Annotated[bool, typer.Option("--prune", help="Forget files that are gone.")] = False,
+    watch: Annotated[
+        bool, typer.Option("--watch", "-w", help="Keep in step with the folders until stopped.")
+    ] = False,
+    json: Json = False,
+) -> None:
+    """Index folders of Markdown, PDF, text and Python files, for DocVec.
+
+    Example: quinion index ~/notes ~/src --watch
+    """
+    from quinion.cli.index import run
+
+    raise typer.Exit(
+        run(
+            Settings.from_environment(),
+            paths,
+            recursive=recursive,
+            prune=prune,
+            watch=watch,
+            as_json=json,
+        )
+    )
+
+
+@app.command()
 def search(
     query: Annotated[str, typer.Argument(help="What to look for.")],
     application_ref: Annotated[
@@ -107,12 +140,21 @@ def search(
     document_type: Annotated[
         list[str] | None, typer.Option("--document-type", "-t", help="Only these types.")
     ] = None,
+    condition: Annotated[
+        list[str] | None,
+        typer.Option("--filter", "-f", help='Only indexed files where, e.g. "page_number>=10".'),
+    ] = None,
+    budget: Annotated[
+        int | None, typer.Option(help="As many results as fit into this number of tokens.")
+    ] = None,
     limit: Annotated[int, typer.Option("--limit", "-n", help="How many results.")] = 10,
     json: Json = False,
 ) -> None:
-    """Search ingested documents by meaning.
+    """Search ingested documents and indexed folders by meaning.
 
     Example: quinion search "cycle parking provision" --application-ref 25/01178/REM
+
+    Example: quinion search "retry with backoff" --filter file_format=code --filter source_file~http
     """
     from quinion.cli.search import run
 
@@ -120,9 +162,11 @@ def search(
         run(
             Settings.from_environment(),
             query,
-            application_ref,
-            document_type,
-            limit,
+            application_ref=application_ref,
+            document_types=document_type,
+            filters=condition,
+            budget=budget,
+            limit=limit,
             as_json=json,
         )
     )
@@ -141,6 +185,21 @@ def policy(context: typer.Context) -> None:
     from quinion.cli.policy import app as policy_app
 
     policy_app(context.args, prog_name="quinion policy")
+
+
+@app.command(
+    context_settings={
+        "allow_extra_args": True,
+        "ignore_unknown_options": True,
+        "help_option_names": [],
+    },
+    add_help_option=False,
+)
+def library(context: typer.Context) -> None:
+    """Keep a library of technical PDFs and their figures; see quinion library --help."""
+    from quinion.cli.library import app as library_app
+
+    library_app(context.args, prog_name="quinion library")
 
 
 @app.command()

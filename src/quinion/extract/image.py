@@ -10,7 +10,7 @@ from pathlib import Path
 from PIL import Image, ImageOps, UnidentifiedImageError
 
 from quinion.errors import ExtractionFailed
-from quinion.extract.raster import Raster
+from quinion.extract.raster import Raster, fit_scale
 
 FORMATS = ("PNG", "JPEG", "TIFF", "BMP")
 # Files say 1 dpi or 65,535 dpi when they mean "not known"; Tesseract guesses better then.
@@ -47,6 +47,15 @@ class ImageFile:
             upright = ImageOps.exif_transpose(self._image)
             return Raster(_to_grey(upright), _resolution(self._image)).shrink(max_pixels)
 
+    def picture(self, index: int, max_pixels: int) -> Image.Image:
+        """The frame upright and in colour, with no more pixels than allowed."""
+        self._seek(index)
+        with _decoding(self._path):
+            upright = ImageOps.exif_transpose(self._image)
+            scale = fit_scale(upright.width, upright.height, max_pixels)
+            size = (max(1, int(upright.width * scale)), max(1, int(upright.height * scale)))
+            return _to_color(upright).resize(size)
+
     def _seek(self, index: int) -> None:
         with _decoding(self._path):
             if self._image.format == "TIFF":
@@ -55,7 +64,9 @@ class ImageFile:
 
 
 @contextmanager
-def open_image(path: Path, max_pixels: int) -> Iterator[ImageFile]:
+def open_image(
+    path: Path, max_pixels: int, formats: tuple[str, ...] = FORMATS
+) -> Iterator[ImageFile]:
     """Open an image file by what is in it; any of the formats under any of their names.
 
     Raises:
@@ -65,7 +76,7 @@ def open_image(path: Path, max_pixels: int) -> Iterator[ImageFile]:
     # lies on its side (seen in Pillow 13.0).
     with path.open("rb") as stream:
         with _decoding(path):
-            image = Image.open(stream, formats=FORMATS)
+            image = Image.open(stream, formats=formats)
         with image:
             _check_pixels(image, path, max_pixels)
             with _decoding(path):
@@ -108,6 +119,15 @@ def _to_grey(image: Image.Image) -> Image.Image:
         white = Image.new("RGBA", image.size, "white")
         return Image.alpha_composite(white, image.convert("RGBA")).convert("L")
     return image.convert("L")
+
+
+def _to_color(image: Image.Image) -> Image.Image:
+    if image.mode.startswith("I"):
+        return _to_grey(image).convert("RGB")
+    if not image.has_transparency_data:
+        return image.convert("RGB")
+    white = Image.new("RGBA", image.size, "white")
+    return Image.alpha_composite(white, image.convert("RGBA")).convert("RGB")
 
 
 def _resolution(image: Image.Image) -> int | None:

@@ -33,6 +33,7 @@ class PdfFile:
         self._document = document
         self._path = path
         self.page_count: int = document.page_count
+        self.metadata: dict[str, str | None] = document.metadata or {}
 
     def image_ratio(self, index: int) -> float:
         """The part of the page that pictures cover: images, and line work if no text runs.

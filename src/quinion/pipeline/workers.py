@@ -31,8 +31,11 @@ OnItem = Callable[[Frame], Awaitable[None]]
 class Workers:
     """At most `size` processes, shared by all documents that are being read."""
 
-    def __init__(self, size: int, silence_s: float = SILENCE_S) -> None:
+    def __init__(
+        self, size: int, silence_s: float = SILENCE_S, module: str = "quinion.pipeline.worker"
+    ) -> None:
         self.size = size
+        self._module = module
         self._silence_s = silence_s
         self._places = anyio.CapacityLimiter(size)
         self._idle: list[_Worker] = []
@@ -83,7 +86,7 @@ class Workers:
     @asynccontextmanager
     async def _borrow(self) -> AsyncIterator["_Worker"]:
         async with self._places:
-            worker = self._idle.pop() if self._idle else await _Worker.start()
+            worker = self._idle.pop() if self._idle else await _Worker.start(self._module)
             try:
                 yield worker
             finally:
@@ -103,9 +106,9 @@ class _Worker:
         self._stdout = anyio.streams.buffered.BufferedByteReceiveStream(process.stdout)
 
     @classmethod
-    async def start(cls) -> "_Worker":
+    async def start(cls, module: str) -> "_Worker":
         # -P: the current folder is the user's, and nothing in it may be imported.
-        command = [sys.executable, "-P", "-m", "quinion.pipeline.worker"]
+        command = [sys.executable, "-P", "-m", module]
         return cls(
             await anyio.open_process(
                 command,

@@ -37,6 +37,16 @@ BACKLOG = 512
 
 
 @dataclass(frozen=True, slots=True)
+class Site:
+    """An app and where it listens. Port 0 takes a free one."""
+
+    name: str
+    app: ASGIApp
+    host: str
+    port: int
+
+
+@dataclass(frozen=True, slots=True)
 class Endpoint:
     """One server and where it listens. Port 0 takes a free one."""
 
@@ -75,10 +85,15 @@ def build_app(server: ContractServer, settings: Settings, wording: Wording) -> A
     app = Starlette(
         routes=[Route("/health", _health), *streamable.routes, *sse.routes], lifespan=lifespan
     )
-    guarded = _HostCheck(app, security)
+    guarded = check_host(app, settings)
     if settings.api_key is None:
         return guarded
     return BearerAuth(guarded, settings.api_key.get_secret_value(), wording)
+
+
+def check_host(app: ASGIApp, settings: Settings) -> ASGIApp:
+    """The app, for requests that call this machine by one of its names."""
+    return _HostCheck(app, _security(settings))
 
 
 async def _health(_: Request) -> JSONResponse:
@@ -119,6 +134,17 @@ async def serve(
     settings: Settings,
     on_ready: Callable[[dict[str, str]], Awaitable[None]],
 ) -> None:
+    """Serve MCP servers until SIGINT or SIGTERM; see `serve_sites`."""
+    sites = [
+        Site(one.name, build_app(one.server, settings, one.wording), one.host, one.port)
+        for one in endpoints
+    ]
+    await serve_sites(sites, on_ready)
+
+
+async def serve_sites(
+    sites: Sequence[Site], on_ready: Callable[[dict[str, str]], Awaitable[None]]
+) -> None:
     """Serve until SIGINT or SIGTERM; `on_ready` gets the address of each server by its name.
 
     Raises:
@@ -128,11 +154,10 @@ async def serve(
     with contextlib.ExitStack() as stack:
         running = []
         addresses = {}
-        for endpoint in endpoints:
-            listener = stack.enter_context(_listen(endpoint))
-            app = build_app(endpoint.server, settings, endpoint.wording)
-            running.append((_Uvicorn(_config(app)), listener))
-            addresses[endpoint.name] = _address(endpoint.host, listener)
+        for site in sites:
+            listener = stack.enter_context(_listen(site))
+            running.append((_Uvicorn(_config(site.app)), listener))
+            addresses[site.name] = _address(site.host, listener)
         async with anyio.create_task_group() as group:
             group.start_soon(_stop_on_signal, [server for server, _ in running])
             for server, listener in running:
@@ -182,19 +207,19 @@ def _config(app: ASGIApp) -> uvicorn.Config:
     )
 
 
-def _listen(endpoint: Endpoint) -> socket.socket:
-    family = socket.AF_INET6 if ":" in endpoint.host else socket.AF_INET
+def _listen(site: Site) -> socket.socket:
+    family = socket.AF_INET6 if ":" in site.host else socket.AF_INET
     # With the protocol said, asyncio turns Nagle's algorithm off; without, answers wait 40 ms.
     listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listener.bind((endpoint.host, endpoint.port))
+        listener.bind((site.host, site.port))
         listener.listen(BACKLOG)
     except (OSError, OverflowError) as error:
         listener.close()
         reason = error.strerror if isinstance(error, OSError) else "no such port"
         raise BadSetting(
-            f"{endpoint.name} cannot listen on {endpoint.host}:{endpoint.port} "
+            f"{site.name} cannot listen on {site.host}:{site.port} "
             f"({reason}). Stop what uses that port, or choose another with --port."
         ) from error
     return listener

@@ -4,7 +4,7 @@ import pytest
 from PIL import Image
 
 from quinion.errors import ExtractionFailed
-from quinion.extract.image import open_image
+from quinion.extract.image import FORMATS, open_image
 from quinion.extract.raster import Raster
 from tests.documents import PROSE, huge_png, picture_of, text_image
 
@@ -140,4 +140,32 @@ def test_what_is_no_image_is_said_to_be_none(tmp_path: Path) -> None:
         pytest.raises(ExtractionFailed, match="not a readable PNG, JPEG, TIFF or BMP"),
         open_image(tmp_path / "a.png", LIMIT),
     ):
+        pass
+
+
+def test_a_picture_is_in_colour_upright_and_within_its_limit(tmp_path: Path) -> None:
+    image = Image.new("RGB", (400, 200), "red")
+    exif = image.getexif()
+    exif[0x0112] = 6  # lies on its side
+    image.save(tmp_path / "turned.jpg", exif=exif, quality=95)
+    with open_image(tmp_path / "turned.jpg", 1_000_000) as file:
+        picture = file.picture(0, 20_000)
+    assert picture.mode == "RGB"
+    assert picture.size == (100, 200)
+    red, green, blue = picture.getpixel((50, 100))  # type: ignore[misc]
+    assert (red > 240, green < 20, blue < 20) == (True, True, True)
+
+
+@pytest.mark.parametrize("mode", ["1", "L", "P", "RGBA", "LA", "I;16", "CMYK"])
+def test_a_picture_of_any_kind_becomes_colour(tmp_path: Path, mode: str) -> None:
+    Image.new(mode, (30, 20)).save(tmp_path / "any.tiff")
+    with open_image(tmp_path / "any.tiff", 1_000_000) as file:
+        assert file.picture(0, 1_000_000).mode == "RGB"
+
+
+def test_other_formats_are_read_where_they_are_asked_for(tmp_path: Path) -> None:
+    Image.new("RGB", (30, 20)).save(tmp_path / "new.webp")
+    with open_image(tmp_path / "new.webp", 1_000_000, (*FORMATS, "WEBP")) as file:
+        assert file.rasterize(0, 300, 1_000_000).image.size == (30, 20)
+    with pytest.raises(ExtractionFailed), open_image(tmp_path / "new.webp", 1_000_000):
         pass

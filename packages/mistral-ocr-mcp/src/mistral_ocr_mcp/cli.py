@@ -1,0 +1,48 @@
+"""`mistral-ocr-mcp`: the server on stdio."""
+
+import argparse
+import logging
+import sys
+
+from mistral_ocr_mcp import __version__
+from mistral_ocr_mcp.errors import BadSetting
+from mistral_ocr_mcp.settings import read_settings
+
+
+def main() -> None:
+    """Serve one client until it closes stdin; exit with 1 where the settings are of no use."""
+    parser = argparse.ArgumentParser(
+        prog="mistral-ocr-mcp",
+        description="An MCP server on stdio: PDF and image files to Markdown with Mistral OCR. "
+        "It is configured by MISTRAL_API_KEY, MISTRAL_OCR_ALLOWED_DIR and MISTRAL_SERVER_URL.",
+    )
+    parser.add_argument("--version", action="version", version=f"%(prog)s {__version__}")
+    parser.parse_args()
+    try:
+        settings = read_settings()
+    except BadSetting as error:
+        print(f"mistral-ocr-mcp: {error}", file=sys.stderr)
+        sys.exit(1)
+    _configure_logging(settings.api_key)
+    # Imported only now, so that a refusal comes at once.
+    from mistral_ocr_mcp.server import OcrServer  # noqa: PLC0415
+
+    OcrServer(settings).run("stdio")
+
+
+class _Redacting(logging.Formatter):
+    """Whatever is logged, tracebacks too, the key is not in it."""
+
+    def __init__(self, key: str) -> None:
+        super().__init__("%(levelname)s %(name)s: %(message)s")
+        self._key = key
+
+    def format(self, record: logging.LogRecord) -> str:
+        return super().format(record).replace(self._key, "…")
+
+
+def _configure_logging(key: str) -> None:
+    """To stderr: stdout belongs to the protocol."""
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(_Redacting(key))
+    logging.basicConfig(level=logging.WARNING, handlers=[handler])

@@ -1,0 +1,247 @@
+"""Mistral's OCR API, through the official client: upload, signed address, OCR, deletion.
+
+Time-outs are of silence, not of the whole: a slow line may upload for as long as bytes move,
+and the OCR of a long document may take minutes before its first byte.
+"""
+
+import json
+import logging
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import anyio
+import anyio.to_thread
+import httpx2
+from mistralai.client import Mistral
+from mistralai.client.errors import MistralError, NoResponseError, ResponseValidationError
+from mistralai.client.models import OCRImageObject, OCRResponse
+from mistralai.client.utils.logger import NoOpLogger
+
+from mistral_ocr_mcp.errors import Failure
+from mistral_ocr_mcp.progress import Say
+from mistral_ocr_mcp.retry import TOO_MANY, asked_pause, persist
+from mistral_ocr_mcp.settings import KEY, SERVER, Settings
+from mistral_ocr_mcp.source import Source
+from mistral_ocr_mcp.spool import Picture, Slimmer, Spool
+
+MODEL = "mistral-ocr-latest"
+OCR_PATH = "/v1/ocr"
+UPLOAD_SILENCE_MS = 60_000
+SHORT_MS = 30_000
+OCR_SILENCE_MS = 900_000
+WHOLE_S = 3_600.0
+DELETION_S = 10.0
+ADDRESS_HOURS = 1
+SHOWN_CHARACTERS = 500
+
+OK = 200
+UNAUTHORIZED = 401
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Image:
+    """An image of a page; `picture` is None where the API gave no data."""
+
+    id: str
+    picture: Picture | None
+
+
+@dataclass(frozen=True)
+class Page:
+    markdown: str
+    images: tuple[Image, ...]
+
+
+class Ocr:
+    """The API for one document. Images that it sends go into `spool`."""
+
+    def __init__(self, settings: Settings, spool: Spool, say: Say) -> None:
+        self._settings = settings
+        self._spool = spool
+        self._say = say
+
+    async def read(self, source: Source, *, with_images: bool) -> list[Page]:
+        """The pages of a document, as the API reads them.
+
+        Raises:
+            Failure: the API refuses, fails, cannot be reached, or is not done in time.
+        """
+        try:
+            with anyio.fail_after(WHOLE_S):
+                async with _connect(self._settings, self._spool) as client:
+                    return await self._read(client, source, with_images)
+        except MistralError as error:
+            raise self._explain(error) from None
+        except TimeoutError:
+            raise Failure(f"The API was not done within {WHOLE_S:.0f} seconds.") from None
+        except httpx2.TimeoutException:
+            raise Failure(f"The API at {self._where} was silent for too long. Try again.") from None
+        except (httpx2.HTTPError, NoResponseError) as error:
+            raise Failure(
+                f"The API at {self._where} cannot be reached, or the connection was cut "
+                f"({type(error).__name__}). Check the network"
+                + (f" and {SERVER}." if self._settings.server_url else ".")
+            ) from None
+
+    async def _read(self, client: Mistral, source: Source, with_images: bool) -> list[Page]:
+        async with self._upload(client, source) as file_id:
+            signed = await persist(
+                "signed address",
+                lambda: client.files.get_signed_url_async(
+                    file_id=file_id, expiry=ADDRESS_HOURS, timeout_ms=SHORT_MS
+                ),
+            )
+            await self._say("The document is being read")
+            document: Any = (
+                {"type": "document_url", "document_url": signed.url}
+                if source.is_pdf
+                else {"type": "image_url", "image_url": signed.url}
+            )
+            answer = await persist(
+                "OCR",
+                lambda: client.ocr.process_async(
+                    model=MODEL,
+                    document=document,
+                    include_image_base64=with_images,
+                    include_blocks=False,
+                    timeout_ms=OCR_SILENCE_MS,
+                ),
+            )
+        return self._take(answer)
+
+    @asynccontextmanager
+    async def _upload(self, client: Mistral, source: Source) -> AsyncIterator[str]:
+        """The id of the uploaded file; it is deleted again, whatever happens."""
+
+        async def upload() -> str:
+            source.stream.seek(0)
+            uploaded = await client.files.upload_async(
+                file={
+                    "file_name": source.name,
+                    "content": source.stream,
+                    "content_type": source.content_type,
+                },
+                purpose="ocr",
+                timeout_ms=UPLOAD_SILENCE_MS,
+            )
+            return uploaded.id
+
+        await self._say(f"{source.name} is being uploaded")
+        file_id = await persist("upload", upload)
+        try:
+            yield file_id
+        finally:
+            with anyio.move_on_after(DELETION_S, shield=True) as scope:
+                await self._delete(client, file_id)
+            if scope.cancelled_caught:
+                log.warning("the uploaded file %s was not deleted in time", file_id)
+
+    async def _delete(self, client: Mistral, file_id: str) -> None:
+        try:
+            await persist(
+                "deletion",
+                lambda: client.files.delete_async(file_id=file_id, timeout_ms=SHORT_MS),
+            )
+        except (MistralError, NoResponseError, httpx2.HTTPError) as error:
+            log.warning("the uploaded file %s was not deleted: %s", file_id, type(error).__name__)
+
+    def _take(self, answer: OCRResponse) -> list[Page]:
+        pages = sorted(answer.pages, key=lambda page: page.index)
+        return [
+            Page(page.markdown, tuple(self._take_image(image) for image in page.images))
+            for page in pages
+        ]
+
+    def _take_image(self, image: OCRImageObject) -> Image:
+        reference = image.image_base64
+        if not isinstance(reference, str):
+            return Image(image.id, None)
+        try:
+            return Image(image.id, self._spool.find(reference))
+        except LookupError:
+            raise Failure("The API's answer has image data where none should be.") from None
+
+    def _explain(self, error: MistralError) -> Failure:
+        if isinstance(error, ResponseValidationError):
+            return Failure(
+                f"The API's answer (HTTP {error.status_code}) is not what its client expects; "
+                "it may be cut off, or of another version."
+            )
+        said = _message(error.body).replace(self._settings.api_key, "…")
+        text = f"Mistral API error: HTTP {error.status_code}: {said[:SHOWN_CHARACTERS]}"
+        if error.status_code == UNAUTHORIZED:
+            return Failure(f"{text} (check {KEY})")
+        if error.status_code == TOO_MANY:
+            pause = asked_pause(error)
+            return Failure(f"{text} (try again in {pause or 60:.0f} seconds)")
+        return Failure(text)
+
+    @property
+    def _where(self) -> str:
+        return self._settings.server_url or "api.mistral.ai"
+
+
+@asynccontextmanager
+async def _connect(settings: Settings, spool: Spool) -> AsyncIterator[Mistral]:
+    async with _SlimmingClient(spool) as http:
+        yield Mistral(
+            api_key=settings.api_key,
+            server_url=settings.server_url,
+            async_client=http,
+            # Its own logger would write headers, the key among them, where MISTRAL_DEBUG is set.
+            debug_logger=NoOpLogger(),
+        )
+
+
+class _SlimmingClient(httpx2.AsyncClient):
+    """Takes image data out of an answer while it arrives, before the library has to hold it."""
+
+    def __init__(self, spool: Spool) -> None:
+        super().__init__(follow_redirects=True)
+        self._spool = spool
+
+    async def send(
+        self, request: httpx2.Request, *, stream: bool = False, **options: Any
+    ) -> httpx2.Response:
+        if not request.url.path.endswith(OCR_PATH):
+            return await super().send(request, stream=stream, **options)
+        response = await super().send(request, stream=True, **options)
+        try:
+            if response.status_code != OK:
+                await response.aread()
+                return response
+            slimmer = Slimmer(self._spool)
+            async for piece in response.aiter_bytes():
+                await anyio.to_thread.run_sync(slimmer.feed, piece)
+            return httpx2.Response(
+                response.status_code,
+                headers={"content-type": response.headers.get("content-type", "")},
+                content=slimmer.finish(),
+                request=request,
+            )
+        finally:
+            await response.aclose()
+
+
+def _message(body: str) -> str:
+    try:
+        return _dig(json.loads(body))
+    except (ValueError, RecursionError):
+        return " ".join(body.split()) or "no message"
+
+
+def _dig(said: Any) -> str:
+    """What an error says; the API has several shapes for it, one inside of another."""
+    if isinstance(said, str):
+        return said
+    if isinstance(said, list):
+        return "; ".join(_dig(item) for item in said)
+    if isinstance(said, dict):
+        for key in ("message", "msg", "detail", "error"):
+            if said.get(key):
+                return _dig(said[key])
+    return json.dumps(said)

@@ -1,0 +1,90 @@
+"""The input file: found, checked and opened once, and read through that handle only."""
+
+import os
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO
+
+from mistral_ocr_mcp.errors import Failure, refuse
+
+PDF = "application/pdf"
+CONTENT_TYPES = {
+    ".pdf": PDF,
+    ".png": "image/png",
+    ".jpg": "image/jpeg",
+    ".jpeg": "image/jpeg",
+    ".webp": "image/webp",
+    ".gif": "image/gif",
+}
+
+
+@dataclass(frozen=True)
+class Source:
+    """An open input file. `name` is the one that the caller knows it by."""
+
+    name: str
+    content_type: str
+    stream: BinaryIO
+
+    @property
+    def is_pdf(self) -> bool:
+        return self.content_type == PDF
+
+    @property
+    def stem(self) -> str:
+        return Path(self.name).stem
+
+
+@contextmanager
+def open_source(file_path: str) -> Iterator[Source]:
+    """Open what `file_path` leads to.
+
+    A link is followed, and what it leads to must be of a supported type itself: otherwise a
+    link named `x.pdf` could have any file on this machine uploaded.
+
+    Raises:
+        Failure: not absolute, not there, not a file, not supported, empty or not readable.
+    """
+    path = _resolve(file_path)
+    content_type = CONTENT_TYPES.get(path.suffix.lower())
+    if content_type is None:
+        raise Failure(
+            f"Unsupported file type: {file_path} ({path.suffix or 'no extension'}). "
+            f"Supported: {', '.join(CONTENT_TYPES)}"
+        )
+    with _open(path) as stream:
+        yield Source(Path(file_path).name, content_type, stream)
+
+
+def _resolve(file_path: str) -> Path:
+    if not Path(file_path).is_absolute():
+        raise Failure(f"file_path must be an absolute path: {file_path}")
+    try:
+        path = Path(file_path).resolve(strict=True)
+    except PermissionError as cause:
+        raise refuse("open", file_path, cause) from cause
+    except (OSError, RuntimeError, ValueError) as cause:
+        raise Failure(f"File not found: {file_path!r}") from cause
+    if not path.is_file():
+        raise Failure(f"Not a regular file: {file_path}")
+    return path
+
+
+def _open(path: Path) -> BinaryIO:
+    try:
+        # Without O_NONBLOCK a pipe that has taken the file's place would hold us for ever.
+        handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError as cause:
+        raise refuse("open", path, cause) from cause
+    stream = os.fdopen(handle, "rb")
+    found = os.fstat(handle)
+    if not stat.S_ISREG(found.st_mode):
+        stream.close()
+        raise Failure(f"Not a regular file: {path}")
+    if found.st_size == 0:
+        stream.close()
+        raise Failure(f"The file is empty: {path}")
+    return stream

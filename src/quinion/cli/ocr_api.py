@@ -1,0 +1,37 @@
+"""`quinion serve ocr-api`: the endpoint that `mistral-ocr-mcp` works with offline."""
+
+import sys
+
+import anyio
+import typer
+
+from quinion.pipeline.workers import Workers
+from quinion.servers.http import LOOPBACK, Site, serve_sites
+from quinion.servers.ocr_api import NAME, build_app
+from quinion.servers.ocr_api.files import open_files
+from quinion.servers.ocr_api.reading import WORKER, Reader
+from quinion.settings import Settings
+
+PORT = 3007
+
+
+def run(settings: Settings, host: str | None, port: int | None) -> None:
+    """Serve until stopped; this machine alone, unless a host is named."""
+    anyio.run(_serve, settings, host or LOOPBACK, PORT if port is None else port)
+
+
+async def _serve(settings: Settings, host: str, port: int) -> None:
+    workers = Workers(settings.workers, module=WORKER)
+    try:
+        with open_files() as files:
+            reader = Reader(workers, ocr=settings.enable_ocr)
+            app = build_app(settings, files, reader)
+            await serve_sites([Site(NAME, app, host, port)], _print_address)
+    finally:
+        await workers.close()
+
+
+async def _print_address(addresses: dict[str, str]) -> None:
+    typer.echo(f"{NAME:16} {addresses[NAME]}/v1   (health: {addresses[NAME]}/health)")
+    typer.echo(f"For mistral-ocr-mcp: MISTRAL_SERVER_URL={addresses[NAME]}")
+    sys.stdout.flush()

@@ -1,0 +1,160 @@
+"""A document to the API's answer: pages read by worker processes, written as they come.
+
+The answer is put together in a file, because the images of a long document are many.
+"""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import BinaryIO
+
+from quinion.errors import QuinionError
+from quinion.pipeline.frames import Frame
+from quinion.pipeline.tasks import together
+from quinion.pipeline.workers import Workers
+from quinion.servers.ocr_api.problems import bad_file
+
+WORKER = "quinion.pipeline.markdown_worker"
+MODEL = "mistral-ocr-latest"
+PAGES_AT_ONCE = 4
+"""Pages that one worker reads in a row."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wishes:
+    """What a request asks for. `pages` are 0-based; None = all."""
+
+    pages: tuple[int, ...] | None = None
+    images: bool = False
+    image_limit: int | None = None
+    image_min_size: int = 0
+
+
+class Reader:
+    """Reads documents with worker processes."""
+
+    def __init__(self, workers: Workers, *, ocr: bool = True) -> None:
+        self._workers = workers
+        self._options: Frame = {"ocr": ocr}
+
+    async def read(self, path: Path, wishes: Wishes, target: BinaryIO) -> None:
+        """Write the answer for a document.
+
+        Raises:
+            Problem: a page is asked for that is not there.
+            QuinionError: the document cannot be read.
+        """
+        try:
+            await self._answer(path, wishes, target)
+        except QuinionError as error:
+            # The file's name is ours, and says nothing to whoever sent it.
+            said = error.message.replace(path.name, "the document")
+            raise type(error)(said[:1].upper() + said[1:]) from error
+
+    async def _answer(self, path: Path, wishes: Wishes, target: BinaryIO) -> None:
+        survey = await self._workers.first("survey", path=str(path), options=self._options)
+        count = survey["page_count"]
+        wanted = wishes.pages if wishes.pages is not None else tuple(range(count))
+        if any(index >= count for index in wanted):
+            raise bad_file(f"The document has {count} pages; there is no page {max(wanted)}.")
+        writer = _Writer(target, wishes)
+        slices = _slices(wanted)
+        # As many slices at a time as there are workers: pages are written in order, and no more
+        # of them are held than that.
+        for start in range(0, len(slices), self._workers.size):
+            for page in await self._read(path, slices[start : start + self._workers.size], survey):
+                writer.add(page)
+        writer.finish(path)
+
+    async def _read(self, path: Path, slices: Sequence[list[int]], survey: Frame) -> list[Frame]:
+        pages: dict[int, Frame] = {}
+
+        async def keep(page: Frame) -> None:
+            pages[page["number"]] = page
+
+        await together(
+            *(
+                partial(
+                    self._workers.run,
+                    "read_markdown",
+                    keep,
+                    path=str(path),
+                    first=part[0] + 1,
+                    last=part[-1] + 1,
+                    sizes=survey["sizes"],
+                    options=self._options,
+                )
+                for part in slices
+            )
+        )
+        return [pages[index + 1] for part in slices for index in part]
+
+
+def _slices(wanted: Sequence[int]) -> list[list[int]]:
+    """The pages in runs that one worker reads, none longer than `PAGES_AT_ONCE`."""
+    slices: list[list[int]] = []
+    for index in wanted:
+        if slices and slices[-1][-1] == index - 1 and len(slices[-1]) < PAGES_AT_ONCE:
+            slices[-1].append(index)
+        else:
+            slices.append([index])
+    return slices
+
+
+class _Writer:
+    """JSON, page by page."""
+
+    def __init__(self, target: BinaryIO, wishes: Wishes) -> None:
+        self._target = target
+        self._wishes = wishes
+        self._pages = 0
+        self._images = 0
+        target.write(b'{"pages": [')
+
+    def add(self, page: Frame) -> None:
+        self._target.write(b", " if self._pages else b"")
+        self._target.write(json.dumps(self._describe(page)).encode())
+        self._pages += 1
+
+    def finish(self, path: Path) -> None:
+        usage = {"pages_processed": self._pages, "doc_size_bytes": path.stat().st_size}
+        tail = {"model": MODEL, "usage_info": usage, "document_annotation": None}
+        self._target.write(b"], " + json.dumps(tail)[1:].encode())
+
+    def _describe(self, page: Frame) -> Frame:
+        return {
+            "index": page["number"] - 1,
+            "markdown": page["markdown"],
+            "images": [self._image(figure) for figure in page["figures"] if self._takes(figure)],
+            "dimensions": {side: page[side] for side in ("dpi", "width", "height")},
+            "tables": [],
+            "hyperlinks": [],
+            "header": page["header"] or None,
+            "footer": page["footer"] or None,
+        }
+
+    def _takes(self, figure: Frame) -> bool:
+        left, top, right, bottom = figure["box"]
+        if min(right - left, bottom - top) < self._wishes.image_min_size:
+            return False
+        limit = self._wishes.image_limit
+        if limit is not None and self._images >= limit:
+            return False
+        self._images += 1
+        return True
+
+    def _image(self, figure: Frame) -> Frame:
+        left, top, right, bottom = figure["box"]
+        return {
+            "id": figure["id"],
+            "top_left_x": left,
+            "top_left_y": top,
+            "bottom_right_x": right,
+            "bottom_right_y": bottom,
+            "image_base64": f"data:image/jpeg;base64,{figure['jpeg']}"
+            if self._wishes.images
+            else None,
+            "image_annotation": None,
+        }
