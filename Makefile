@@ -9,7 +9,7 @@ SETUP := $(VENV)/.setup
 DEV := $(VENV)/.dev
 PLAIN := .bench/venv/.made
 
-.PHONY: run test test-all check bench bench-corpus setup dev tesseract redis requirements clean
+.PHONY: run test test-all check bench bench-corpus eval-elements setup dev tesseract redis requirements clean
 
 run: setup ## set up, start everything, load samples into an empty home
 	$(BIN)/quinion serve --samples samples
@@ -31,6 +31,9 @@ bench: bench-corpus dev $(PLAIN) ## measure against the plain stack; CORPUS name
 
 bench-corpus:
 	@test -d "$(CORPUS)" || { echo "Name the folder of documents to measure with: make bench CORPUS=/path/to/documents"; exit 2; }
+
+eval-elements: bench-corpus dev ## how well figures, tables and equations are found; CORPUS as for bench
+	$(BIN)/python -m bench.elements.evaluate "$(CORPUS)"
 
 # PyTorch by itself: its build without a GPU has a version and hashes of its own, and which one is
 # to be had depends on where packages come from. The file has all else, so nothing is resolved.

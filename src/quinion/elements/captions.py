@@ -1,0 +1,252 @@
+"""Which rows of a page are captions, and what they are captions of. Pure.
+
+A caption begins a paragraph, names a kind and a number, and goes on as a title does. A mention
+in running text ("Table 3 shows …") lacks one of these, and an entry of a list of figures ends
+in a page number.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from quinion.elements.sheet import PROSE, RegionKind, Row, Sheet, around
+from quinion.model.element import Box, fold_label
+
+_NUMBER = (
+    r"(?:(?:[A-Z]{1,2}[.\-–]?)?\d+(?:[.\-–]\d+)*(?:[a-z]\b|\s?\([a-z]\))?"
+    r"|[IVXLC]+\b|[A-Z](?=\s*[.:]))"
+)
+# Words that hardly ever begin a sentence with a number after them, and words that may.
+_PLAIN_KINDS = r"table|tab\.|figure|fig\.?|plate|exhibit|algorithm|listing"
+_LOOSE_KINDS = r"chart|graph|diagram|scheme|box|map|photo(?:graph)?|illustration|image"
+_CAPTION = re.compile(
+    rf"^\W{{0,2}}(?P<kind>{_PLAIN_KINDS}|{_LOOSE_KINDS})\s*(?P<number>{_NUMBER})"
+    r"(?P<mark>\s*(?:[.:|]|[,.]?[–—]|-(?=\s|-))|(?![\w]))\s*(?P<rest>.*)$",
+    re.IGNORECASE,
+)
+_LOOSE = re.compile(_LOOSE_KINDS, re.IGNORECASE)
+_UPPER_NUMBER = re.compile(r"[IVXLC]+|[A-Z]")
+# How a sentence goes on that mentions an element.
+_MENTION = re.compile(
+    r"(?:[a-z]|[,;)\]]|\((?!continued|cont|[a-z]\)))|(?:and|or|to|in|is|are|was|shows?)\b"
+)
+_CONTINUED = re.compile(r"^\W*(?:continued|contd?|cont'd|cont\.)", re.IGNORECASE)
+# Dots, dashes or spaces that lead to a page number; OCR makes all sorts of them.
+_LEADER = re.compile(r"(?:[.…·_\-–—]\s?){4,}\s*(?:\w{1,5}[.,]?)?$")
+_PAGE_NUMBER = re.compile(r"[\divxlc]{1,5}", re.IGNORECASE)
+_ENDS_IN_NUMBER = re.compile(r"(?:^|\s)\d{1,4}$")
+_LIST_HEADING = re.compile(
+    r"^\W*(?:(?:list|table|index) of (?:figures|tables|illustrations|plates|maps|contents|charts"
+    r"|boxes)|contents|illustrations|tables|figures|(?:tables|figures) and (?:tables|figures))\W*$",
+    re.IGNORECASE,
+)
+# A list of figures has so many entries at least,
+_LIST_ENTRIES = 3
+# and its heading is among so many rows at the top.
+_TOP_ROWS = 12
+# A caption has no more rows than this; longer ones have swallowed running text.
+_MAX_ROWS = 14
+# Rows of one paragraph stand no further apart than this many times their size.
+_LEADING = 0.65
+_SIZE_STEP = 0.6
+# What is nearer than so many times a row's size is on its line.
+_NEAR = 6.0
+# A caption inside the region of its table stands this near its edge, in points.
+_EDGE = 30.0
+
+
+@dataclass(frozen=True, slots=True)
+class Caption:
+    """A caption: `label` as written, `kind` its first word folded, `text` all of it."""
+
+    label: str
+    kind: str
+    text: str
+    box: Box
+    rows: tuple[Row, ...]
+
+
+def find_captions(sheet: Sheet) -> list[Caption]:
+    """The captions of a page, in the order of its rows."""
+    found: list[Caption] = []
+    for index, row in enumerate(sheet.rows):
+        match = _CAPTION.match(row.text)
+        if match and not _is_entry(sheet, row) and _is_caption(sheet, row, match):
+            found.append(_build(sheet, index, match))
+    return _drop_repeats(found)
+
+
+def begins_caption(text: str) -> bool:
+    """Whether a row begins as captions do."""
+    return _CAPTION.match(text) is not None
+
+
+def _is_caption(sheet: Sheet, row: Row, match: re.Match[str]) -> bool:
+    mark, rest = match["mark"].strip(), match["rest"]
+    if _is_lower_roman(match) or not _begins_paragraph(sheet, row):
+        return False
+    region = sheet.region_at(row.box)
+    kind = region.kind if region else None
+    styled = _is_styled(sheet, row)
+    goes_on = bool(_MENTION.match(rest)) and not _CONTINUED.match(rest)
+    if goes_on and not mark and not (rest.startswith("(") and styled):
+        return False
+    if region is not None and region.kind is RegionKind.TABLE and not (mark and styled):
+        inside = region.box
+        if row.box.y0 - inside.y0 > _EDGE and inside.y1 - row.box.y1 > _EDGE:
+            return False
+    titled = bool(mark) or not rest or not rest[0].islower() or bool(_CONTINUED.match(rest))
+    is_sure = kind is RegionKind.CAPTION or (not rest and _stands_alone(sheet, row))
+    if _LOOSE.fullmatch(match["kind"]):
+        return titled and (is_sure or (styled and bool(mark)))
+    return titled and (is_sure or styled or bool(mark))
+
+
+def _stands_alone(sheet: Sheet, row: Row) -> bool:
+    """Whether nothing else is near on the same line."""
+    return not any(
+        other is not row
+        and _are_level(row, other)
+        and max(row.box.x0 - other.box.x1, other.box.x0 - row.box.x1) < _NEAR * row.size
+        for other in sheet.rows
+    )
+
+
+def _is_lower_roman(match: re.Match[str]) -> bool:
+    # The pattern ignores case, and "table i" or "figure c" is no number.
+    number = match["number"]
+    return number.isalpha() and not _UPPER_NUMBER.fullmatch(number)
+
+
+def _is_styled(sheet: Sheet, row: Row) -> bool:
+    if not sheet.body.size:
+        return False
+    return row.bold or row.font != sheet.body.font or abs(row.size - sheet.body.size) > _SIZE_STEP
+
+
+def _begins_paragraph(sheet: Sheet, row: Row) -> bool:
+    """Whether no sentence runs into this row from the one above, or from the left."""
+    for other in sheet.rows:
+        if other is row:
+            continue
+        if (
+            _are_level(row, other)
+            and 0 <= row.box.x0 - other.box.x1 < row.size
+            and other.text[-1:].isalpha()
+        ):
+            return False
+    above = _row_above(sheet.rows, row)
+    if above is None or row.box.y0 - above.box.y1 > _LEADING * row.size:
+        return True
+    if abs(above.size - row.size) > _SIZE_STEP or above.bold != row.bold:
+        return True
+    if above.font != row.font or begins_caption(above.text):
+        return True
+    if above.text.rstrip()[-1:] in ".:!?" or above.box.x1 < row.box.x1 - 8 * row.size:
+        return True
+    region, other_region = sheet.region_at(row.box), sheet.region_at(above.box)
+    return region is not None and region.kind is RegionKind.CAPTION and region != other_region
+
+
+def _row_above(rows: Sequence[Row], row: Row) -> Row | None:
+    def reach(other: Row) -> float:
+        return min(row.box.x1, other.box.x1) - max(row.box.x0, other.box.x0)
+
+    above = [
+        other
+        for other in rows
+        if other is not row and other.box.y1 < row.box.y1 - row.size / 2 and reach(other) > 0
+    ]
+    return max(above, key=lambda other: other.box.y1, default=None)
+
+
+def is_list(sheet: Sheet) -> bool:
+    """Whether the page lists figures or tables rather than having them."""
+    entries = sum(1 for row in sheet.rows if begins_caption(row.text) and _is_entry(sheet, row))
+    if entries >= _LIST_ENTRIES:
+        return True
+    if not any(_LIST_HEADING.match(row.text) for row in sheet.rows[:_TOP_ROWS]):
+        return False
+    leaders = sum(1 for row in sheet.rows if _LEADER.search(row.text))
+    numbers = sum(
+        1
+        for row in sheet.rows
+        if _ENDS_IN_NUMBER.search(row.text) and _stands_alone_at_right(sheet, row)
+    )
+    return entries + leaders >= _LIST_ENTRIES or numbers >= 2 * _LIST_ENTRIES
+
+
+def _is_entry(sheet: Sheet, row: Row) -> bool:
+    """Whether a row leads to a page number, on its own or with the piece at the far right."""
+    if _LEADER.search(row.text):
+        return True
+    for other in sheet.rows:
+        if other is row or not _are_level(row, other):
+            continue
+        if other.box.x0 > row.box.x1 + 2 * row.size and (
+            _PAGE_NUMBER.fullmatch(other.text) or _LEADER.search(other.text)
+        ):
+            return _stands_alone_at_right(sheet, other)
+    return False
+
+
+def _stands_alone_at_right(sheet: Sheet, number: Row) -> bool:
+    # A page number ends its line; a table's cell beside a caption hardly stands there.
+    edge = max((row.box.x1 for row in sheet.rows), default=number.box.x1)
+    return edge - number.box.x1 < 2 * number.size
+
+
+def _build(sheet: Sheet, index: int, match: re.Match[str]) -> Caption:
+    rows = [sheet.rows[index]]
+    for row in sheet.rows[index + 1 :]:
+        if len(rows) == _MAX_ROWS or not _goes_on(sheet, rows, row):
+            break
+        rows.append(row)
+    label = " ".join(f"{match['kind']} {match['number']}".split())
+    text = " ".join(row.text for row in rows)
+    kind = fold_label(label).split(" ", maxsplit=1)[0]
+    return Caption(label, kind, text, around(row.box for row in rows), tuple(rows))
+
+
+def _goes_on(sheet: Sheet, rows: Sequence[Row], row: Row) -> bool:
+    """Whether a caption that has these rows has this one too."""
+    first, last = rows[0], rows[-1]
+    if begins_caption(row.text) or abs(row.size - first.size) > _SIZE_STEP:
+        return False
+    if _are_level(row, last):
+        return 0 <= row.box.x0 - last.box.x1 < 3 * row.size
+    gap = row.box.y0 - last.box.y1
+    whole = around(piece.box for piece in rows)
+    overlaps = min(whole.x1, row.box.x1) > max(whole.x0, row.box.x0)
+    is_next = overlaps and -row.size / 2 < gap < _LEADING * row.size
+    return is_next and _is_same_paragraph(sheet, rows, row)
+
+
+def _is_same_paragraph(sheet: Sheet, rows: Sequence[Row], row: Row) -> bool:
+    first, last = rows[0], rows[-1]
+    here, there = sheet.region_at(first.box), sheet.region_at(row.box)
+    if there is not None and there.kind in (RegionKind.TABLE, RegionKind.PICTURE):
+        return here == there and row.block == last.block
+    if here is not None and here == there:
+        return here.kind is RegionKind.CAPTION or row.font == last.font or row.block == last.block
+    if here is not None and there is not None and there.kind in PROSE:
+        return False
+    return row.font == last.font and row.bold == last.bold
+
+
+def _are_level(one: Row, other: Row) -> bool:
+    shared = min(one.box.y1, other.box.y1) - max(one.box.y0, other.box.y0)
+    return shared > min(one.box.height, other.box.height) / 2
+
+
+def _drop_repeats(captions: Sequence[Caption]) -> list[Caption]:
+    """One caption for a label in one place: some are printed twice to look bold."""
+    kept: list[Caption] = []
+    for caption in captions:
+        if not any(
+            fold_label(caption.label) == fold_label(other.label)
+            and caption.box.overlap(other.box) > 0
+            for other in kept
+        ):
+            kept.append(caption)
+    return kept

@@ -1,0 +1,89 @@
+"""Pictures of pages and of parts of them, sharp enough to read and small enough to send.
+
+A picture is a PNG. One that would be too large first loses colours, which drawings and text
+hardly show, and then pixels.
+"""
+# PyMuPDF says that it has types, and leaves most of its functions without.
+# mypy: allow-untyped-calls
+
+import io
+import math
+from dataclasses import dataclass
+from pathlib import Path
+
+from PIL import Image
+
+from quinion.elements.document import open_document, reading
+from quinion.elements.mupdf import pymupdf
+from quinion.errors import InvalidInput
+from quinion.model.element import Box
+
+_POINTS_PER_INCH = 72
+# What is cut out keeps this much of the page around it, in points.
+MARGIN = 4.0
+_PALETTE = 256
+_LEAST_SCALE = 0.1
+
+
+@dataclass(frozen=True, slots=True)
+class PictureLimits:
+    """The resolution aimed at, and what a picture may not exceed.
+
+    The defaults keep an answer under 1 MiB when the picture is sent as base64.
+    """
+
+    dpi: int = 200
+    max_side: int = 2_000
+    max_bytes: int = 740_000
+
+
+def render_page(path: Path, page: int, limits: PictureLimits | None = None) -> bytes:
+    """A page (1-based) as a PNG.
+
+    Raises:
+        InvalidInput: the document has no such page.
+        ExtractionFailed: the file or the page is damaged.
+    """
+    return crop(path, page, None, limits)
+
+
+def crop(path: Path, page: int, box: Box | None, limits: PictureLimits | None = None) -> bytes:
+    """The part of a page (1-based) in the box and a little around it, as a PNG.
+
+    Raises:
+        InvalidInput: the document has no such page, or the box lies outside of it.
+        ExtractionFailed: the file or the page is damaged.
+    """
+    limits = limits or PictureLimits()
+    with open_document(path) as document:
+        if not 1 <= page <= document.page_count:
+            raise InvalidInput(
+                f"{path.name} has pages 1 to {document.page_count}; there is no page {page}."
+            )
+        with reading(path, page):
+            return _render(document[page - 1], box, limits)
+
+
+def _render(page: pymupdf.Page, box: Box | None, limits: PictureLimits) -> bytes:
+    clip = page.rect
+    if box is not None:
+        wide = box.grow(MARGIN)
+        clip = pymupdf.Rect(wide.x0, wide.y0, wide.x1, wide.y1) & page.rect
+    if clip.is_empty:
+        raise InvalidInput(f"Nothing of page {page.number + 1} lies in the box {box}.")
+    scale = min(limits.dpi / _POINTS_PER_INCH, limits.max_side / max(clip.width, clip.height))
+    while True:
+        pixels = page.get_pixmap(matrix=pymupdf.Matrix(scale, scale), clip=clip, alpha=False)
+        picture: bytes = pixels.tobytes("png")
+        if len(picture) > limits.max_bytes:
+            picture = _reduce_colours(pixels)
+        if len(picture) <= limits.max_bytes or scale < _LEAST_SCALE:
+            return picture
+        scale *= min(0.9, math.sqrt(limits.max_bytes / len(picture)))
+
+
+def _reduce_colours(pixels: pymupdf.Pixmap) -> bytes:
+    image = Image.frombytes("RGB", (pixels.width, pixels.height), pixels.samples)
+    out = io.BytesIO()
+    image.quantize(_PALETTE, dither=Image.Dither.NONE).save(out, "PNG", optimize=True)
+    return out.getvalue()

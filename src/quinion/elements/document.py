@@ -1,0 +1,155 @@
+"""file → elements: what the pipeline calls.
+
+Everything here blocks and runs in worker processes of its own kind. Arguments and results are
+plain data, so that they can cross a process boundary, and each process can be given a range of
+pages.
+"""
+# PyMuPDF says that it has types, and leaves most of its functions without.
+# mypy: allow-untyped-calls
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from quinion.elements.find import find_on_sheet, number_nameless
+from quinion.elements.layer import count_turned, find_style, has_background, read_layer
+from quinion.elements.mupdf import DAMAGE, pymupdf
+from quinion.elements.scan import ReadWords, read_scan
+from quinion.elements.sheet import Style
+from quinion.errors import ExtractionFailed
+from quinion.model.element import Box, Element
+
+# With fewer characters a page has no text layer worth the name.
+MIN_LAYER_CHARACTERS = 10
+# From so many letters written up or down a page, and from this part of all, it is read turned
+# as well.
+TURNED_LETTERS = 60
+TURNED_SHARE = 0.15
+
+
+@dataclass(frozen=True, slots=True)
+class PageElements:
+    """The elements of one page, from top to bottom; `number` is 1-based."""
+
+    number: int
+    elements: tuple[Element, ...]
+
+
+def find_elements(
+    path: Path, first: int, last: int, read_words: ReadWords | None = None
+) -> Iterator[PageElements]:
+    """The elements of the pages from `first` to `last` (1-based, both included), page by page.
+
+    Without `read_words` a page that is one image has no elements.
+
+    Raises:
+        ExtractionFailed: the file or a page is damaged; also what `read_words` raises.
+    """
+    with open_document(path) as document:
+        style = find_style(document)
+        for number in range(first, last + 1):
+            with reading(path, number):
+                elements = _find_on_page(document[number - 1], number, style, read_words)
+            # What was decoded for one page is of no use for the next, and adds up.
+            pymupdf.TOOLS.store_shrink(100)
+            yield PageElements(number, elements)
+
+
+@contextmanager
+def open_document(path: Path) -> Iterator[pymupdf.Document]:
+    """Open a PDF or an image file.
+
+    Raises:
+        ExtractionFailed: damaged, without pages, or locked by a password.
+    """
+    try:
+        document = pymupdf.open(path)
+        page_count = document.page_count
+    except DAMAGE as cause:
+        raise ExtractionFailed(
+            f"{path.name} is damaged and cannot be opened. Get a fresh copy."
+        ) from cause
+    with document:
+        if document.needs_pass:
+            raise ExtractionFailed(
+                f"{path.name} is encrypted and needs a password. Save a copy without one."
+            )
+        if page_count == 0:
+            raise ExtractionFailed(
+                f"{path.name} is damaged: no page could be found in it. Get a fresh copy."
+            )
+        yield document
+
+
+@contextmanager
+def reading(path: Path, number: int) -> Iterator[None]:
+    """Say which page it was that PyMuPDF stumbled over."""
+    try:
+        yield
+    except DAMAGE as cause:
+        raise ExtractionFailed(
+            f"Page {number} of {path.name} is damaged ({cause}). "
+            "Get a fresh copy, or print it to a new PDF."
+        ) from cause
+
+
+def _find_on_page(
+    page: pymupdf.Page, number: int, style: Style, read_words: ReadWords | None
+) -> tuple[Element, ...]:
+    if page.rotation:
+        page.remove_rotation()
+    if len(page.get_text().strip()) < MIN_LAYER_CHARACTERS:
+        if read_words is not None:
+            return number_nameless(_find_scanned(page, number, read_words))
+        if has_background(page):
+            return ()
+    found = find_on_sheet(read_layer(page, number, style))
+    up, down = count_turned(page)
+    letters = len("".join(page.get_text().split()))
+    if max(up, down) >= max(TURNED_LETTERS, TURNED_SHARE * letters):
+        found = _merge(found, _find_turned(page, number, style, up > down))
+    return number_nameless(found)
+
+
+def _find_scanned(page: pymupdf.Page, number: int, read_words: ReadWords) -> list[Element]:
+    sheet = read_scan(page, number, read_words)
+    scale = page.rect.width / sheet.frame.width
+
+    def scale_back(box: Box) -> Box:
+        return Box(box.x0 * scale, box.y0 * scale, box.x1 * scale, box.y1 * scale)
+
+    return [replace(element, box=scale_back(element.box)) for element in find_on_sheet(sheet)]
+
+
+def _find_turned(page: pymupdf.Page, number: int, style: Style, is_up: bool) -> list[Element]:
+    """What is found with the page turned so that rows written up (or down) it are level."""
+    width, height = page.rect.width, page.rect.height
+    page.set_rotation(90 if is_up else 270)
+    page.remove_rotation()
+
+    def turn_back(box: Box) -> Box:
+        if is_up:
+            return Box(box.y0, height - box.x1, box.y1, height - box.x0)
+        return Box(width - box.y1, box.x0, width - box.y0, box.x1)
+
+    return [
+        replace(element, box=turn_back(element.box))
+        for element in find_on_sheet(read_layer(page, number, style))
+    ]
+
+
+def _merge(upright: Sequence[Element], turned: Sequence[Element]) -> list[Element]:
+    """Both, without the nameless ones that the other sees too."""
+
+    def is_seen(element: Element, others: Sequence[Element]) -> bool:
+        return any(
+            element.box.overlap(other.box) > 0.3 * min(element.box.area, other.box.area)
+            for other in others
+        )
+
+    named = [element for element in turned if element.label]
+    kept = [element for element in upright if element.label or not is_seen(element, named)]
+    added = [element for element in turned if element.label or not is_seen(element, kept)]
+    both = kept + [element for element in added if element not in kept]
+    return sorted(both, key=lambda element: (element.box.y0, element.box.x0))

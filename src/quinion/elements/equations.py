@@ -1,0 +1,229 @@
+"""Numbered equations, and display formulas without a number. Pure.
+
+A number in brackets at the end of a line, with mathematics before it on the same level, is an
+equation's number. What belongs to it is found from the number: rows that touch, up and down,
+as fractions and sums do, as long as they are not sentences.
+"""
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from itertools import product
+
+from quinion.elements.sheet import RegionKind, Row, Sheet, around
+from quinion.model.element import Box
+
+NUMBER = r"(?:[A-Z]{1,2}[.\-–]?)?\d{1,3}(?:\s?[.\-–—]\s?\d{1,3}){0,3}\s?[a-z]?[′']{0,2}"
+_AT_END = re.compile(rf"[(\[]\s?({NUMBER})\s?[)\]]\s*[.,;]?$")
+_NAMED_AT_END = re.compile(rf"((?:Equation|Eqn?\.)\s*\(?({NUMBER})\)?)\s*[.:]?$", re.IGNORECASE)
+_YEAR = re.compile(r"(?:1[89]|20)\d\d[a-z]?")
+_RELATION = re.compile(r"[=<>≤≥≈≠∈→←≡∝≃∼⇔≪≫¼]")
+_STEPS = re.compile(r"(\d+)([a-z]?)")
+_WORD = re.compile(r"[A-Za-z]{4,}")
+_FUNCTIONS = frozenset({"arcsin", "arccos", "arctan", "sinh", "cosh", "tanh", "sign", "where"})
+# Where a number in brackets at the end of a row is a year or a reference.
+_ELSEWHERE = (
+    RegionKind.HEADER,
+    RegionKind.FOOTER,
+    RegionKind.FOOTNOTE,
+    RegionKind.HEADING,
+    RegionKind.PICTURE,
+)
+# An equation reaches no further than this, in points.
+MAX_HEIGHT = 130.0
+# So many words on a row are a sentence.
+SENTENCE = 5
+# From here on a row is set as mathematics.
+MATH = 0.12
+# From here on it is nothing else.
+PART = 0.4
+
+
+@dataclass(frozen=True, slots=True)
+class Equation:
+    """`label` is the number as written, with its brackets; empty where there is none."""
+
+    label: str
+    box: Box
+    text: str
+
+
+def find_equations(sheet: Sheet, taken: Sequence[Box]) -> list[Equation]:
+    """The equations of a page outside the boxes that are taken."""
+    rows = [row for row in sheet.rows if not any(box.holds(row.box.centre) for box in taken)]
+    numbered = [(row, label) for row in rows if (label := _label(sheet, row, rows)) is not None]
+    found = [_gather(sheet, row, label, rows, numbered) for row, label in numbered]
+    equations = [equation for equation in found if equation is not None]
+    if sheet.from_ocr:
+        equations = _mend(equations)
+    return equations + list(_unnumbered(sheet, rows, [equation.box for equation in equations]))
+
+
+def _label(sheet: Sheet, row: Row, rows: Sequence[Row]) -> str | None:
+    if row.mono:
+        return None
+    match = _AT_END.search(row.text) or _NAMED_AT_END.search(row.text)
+    if match is None or _YEAR.fullmatch(match[match.lastindex or 1]):
+        return None
+    if _has_right_neighbour(row, rows):
+        return None
+    region = sheet.region_at(row.box)
+    stands_alone = match[0] == row.text
+    if region is not None and region.kind in _ELSEWHERE and not stands_alone:
+        return None
+    if match.re is _NAMED_AT_END:
+        return match[1]
+    # OCR reads dashes too long, and spaces beside them.
+    return match[0].rstrip(" .,;").replace("—", "-").replace(" ", "")
+
+
+def _has_right_neighbour(row: Row, rows: Iterable[Row]) -> bool:
+    return any(
+        other is not row
+        and abs(other.box.centre[1] - row.box.centre[1]) < row.size / 2
+        and -1 < other.box.x0 - row.box.x1 < 1.5 * row.size
+        for other in rows
+    )
+
+
+def _gather(
+    sheet: Sheet,
+    number: Row,
+    label: str,
+    rows: Sequence[Row],
+    numbered: Sequence[tuple[Row, str]],
+) -> Equation | None:
+    left = _left_edge(sheet, number)
+    others = [row for row, _ in numbered if row is not number]
+    box, parts = number.box, [number]
+    near = [
+        row
+        for row in rows
+        if row is not number
+        and row.box.x0 >= left
+        and row.box.x1 <= number.box.x1 + 3
+        and not row.mono
+        and not _is_sentence(row)
+        and row not in others
+    ]
+    changed = True
+    while changed:
+        changed = False
+        for row in near:
+            if row in parts or not _touches(row, box):
+                continue
+            if any(_is_nearer(row, other, number) for other in others):
+                continue
+            parts.append(row)
+            box |= row.box
+            changed = True
+    box = _with_region(sheet, box, others)
+    if box.height > MAX_HEIGHT:
+        return None
+    text = " ".join(row.text for row in sorted(parts, key=lambda row: (row.box.x0, row.box.y0)))
+    return Equation(label, box, text) if _is_mathematics(sheet, parts, text, label) else None
+
+
+def _with_region(sheet: Sheet, box: Box, others: Iterable[Row]) -> Box:
+    """The whole of a formula that the layout model sees, if no other number stands in it."""
+    region = sheet.region_at(box)
+    if region is None or region.kind is not RegionKind.FORMULA:
+        return box
+    whole = box | region.box
+    return box if any(whole.holds(row.box.centre) for row in others) else whole
+
+
+def _left_edge(sheet: Sheet, number: Row) -> float:
+    """How far to the left the number's column reaches."""
+    middle = (sheet.frame.x0 + sheet.frame.x1) / 2
+    columns = [
+        region.box
+        for region in sheet.regions
+        if region.kind in (RegionKind.TEXT, RegionKind.FORMULA, RegionKind.LIST_ITEM)
+        and region.box.x1 > number.box.x0 - 1
+        and region.box.x0 < number.box.x0
+    ]
+    if columns:
+        return min(box.x0 for box in columns) - 3
+    if number.box.x1 < middle or not _is_two_columned(sheet):
+        return sheet.frame.x0
+    return middle - 6
+
+
+def _is_two_columned(sheet: Sheet) -> bool:
+    texts = [region.box for region in sheet.regions_of(RegionKind.TEXT)]
+    return sum(box.width < 0.45 * sheet.frame.width for box in texts) > len(texts) / 2
+
+
+def _touches(row: Row, box: Box) -> bool:
+    common = min(row.box.y1, box.y1) - max(row.box.y0, box.y0)
+    # Parts of fractions and matrices hang together by less than lines of text do.
+    is_part = row.math > PART and box.x0 < row.box.centre[0] < box.x1
+    return common > (-1.0 if is_part else 1.5)
+
+
+def _is_nearer(row: Row, other: Row, number: Row) -> bool:
+    middle = row.box.centre[1]
+    return abs(middle - other.box.centre[1]) < abs(middle - number.box.centre[1])
+
+
+def _is_sentence(row: Row) -> bool:
+    return len([word for word in _WORD.findall(row.text) if word not in _FUNCTIONS]) >= SENTENCE
+
+
+def _is_mathematics(sheet: Sheet, parts: Sequence[Row], text: str, label: str) -> bool:
+    formula = text.replace(label, "", 1)
+    if len([word for word in _WORD.findall(formula) if word not in _FUNCTIONS]) > 2 * SENTENCE:
+        return False
+    if not formula.strip():
+        return False
+    if sheet.from_ocr:
+        # A number by itself at the end of a line is enough: signs are often misread.
+        # A plain one is as likely a sum in brackets.
+        alone = parts[0].text.replace(" ", "").replace("—", "-").strip(".,;") == label
+        return bool(_RELATION.search(formula)) or (alone and not label.strip("()[]").isdigit())
+    region = sheet.region_at(around(row.box for row in parts))
+    if region is not None and region.kind is RegionKind.FORMULA:
+        return True
+    letters = sum(len(row.text) for row in parts)
+    math = sum(row.math * len(row.text) for row in parts) / max(1, letters)
+    return bool(_RELATION.search(formula)) and math > MATH / 2
+
+
+def _mend(equations: Sequence[Equation]) -> list[Equation]:
+    """Equations with numbers that OCR has misread put right.
+
+    Numbers ascend. One that does not, and would with some of its eights read as threes in one
+    way only, is taken to be that.
+    """
+    mended = list(equations)
+    for index in range(1, len(mended) - 1):
+        before, here, after = (mended[index + step].label for step in (-1, 0, 1))
+        if _order(before) < _order(here) < _order(after):
+            continue
+        choices = [
+            label for label in _readings(here) if _order(before) < _order(label) < _order(after)
+        ]
+        if len(choices) == 1:
+            mended[index] = replace(mended[index], label=choices[0])
+    return mended
+
+
+def _readings(label: str) -> list[str]:
+    ways = ["83" if letter == "8" else letter for letter in label]
+    return ["".join(letters) for letters in product(*ways)]
+
+
+def _order(label: str) -> list[tuple[int, str]]:
+    return [(int(digits), suffix) for digits, suffix in _STEPS.findall(label)]
+
+
+def _unnumbered(sheet: Sheet, rows: Sequence[Row], taken: Sequence[Box]) -> Iterable[Equation]:
+    for region in sheet.regions_of(RegionKind.FORMULA):
+        inside = [row for row in rows if region.box.holds(row.box.centre)]
+        if any(region.box.overlap(box) > 0 for box in taken) or not inside:
+            continue
+        text = " ".join(row.text for row in inside)
+        if any(row.mono for row in inside) or not _RELATION.search(text):
+            continue
+        yield Equation("", region.box, text)

@@ -1,0 +1,223 @@
+"""Sheet → elements: captions with what they stand for, equations, and what has no name. Pure."""
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+from quinion.elements.captions import Caption, find_captions, is_list
+from quinion.elements.equations import find_equations
+from quinion.elements.kinds import find_type
+from quinion.elements.place import place_captions
+from quinion.elements.scene import INSIDE, SAME, find_walls
+from quinion.elements.sheet import Region, RegionKind, Row, Sheet, merge
+from quinion.model.element import Box, Element, ElementType, Rows, fold_label
+
+# What has no caption is shown from this size on (points, and part of the page).
+LEAST_SIDE = 56.0
+LEAST_AREA = 0.01
+# Logos and rules stand in the margins at the top and the bottom.
+MARGINS = (0.09, 0.93)
+# Patches this near are one picture.
+NEAR = 10.0
+# A patch of which text covers so much is a box around a text.
+TEXT_COVER = 0.25
+# A table of which text covers less is a drawing.
+TABLE_COVER = 0.04
+# How much of the text inside and around an element is kept, in characters.
+MAX_TEXT = 4_000
+MAX_CONTEXT = 800
+# Cells belong to a table whose box has so much in common with theirs.
+LEAST_FIT = 0.3
+# A table has so many rows and columns at least.
+LEAST_CELLS = 2
+# and no rules beyond this part of the page.
+MAX_TABLE = 0.9
+
+
+def find_on_sheet(sheet: Sheet) -> list[Element]:
+    """The elements of a page from top to bottom; those that have no label have an empty one."""
+    if is_list(sheet):
+        return []
+    captions = find_captions(sheet)
+    walls = find_walls(sheet, captions)
+    named = [
+        _name(sheet, caption, box, walls)
+        for caption, box in zip(captions, place_captions(sheet, captions), strict=True)
+        if box is not None
+    ]
+    held = [*(element.box for element in named), *(caption.box for caption in captions)]
+    equations = [
+        Element(
+            ElementType.EQUATION,
+            equation.label,
+            sheet.number,
+            equation.box,
+            context=_context(sheet, equation.label, equation.box, walls),
+            text=equation.text[:MAX_TEXT],
+        )
+        for equation in find_equations(sheet, held)
+    ]
+    held += [equation.box for equation in equations]
+    tables = list(_nameless_tables(sheet, held, walls))
+    held += [table.box for table in tables]
+    pictures = list(_nameless_pictures(sheet, held, walls))
+    elements = [*named, *equations, *tables, *pictures]
+    return sorted(elements, key=lambda element: (element.box.y0, element.box.x0))
+
+
+def _name(sheet: Sheet, caption: Caption, box: Box, walls: Sequence[Region]) -> Element:
+    rows = _rows_in(sheet, box)
+    kind = find_type(caption.kind, caption.text, rows)
+    return Element(
+        kind,
+        caption.label,
+        sheet.number,
+        box,
+        caption.text,
+        _context(sheet, caption.label, box | caption.box, walls),
+        _text(rows),
+        _cells(sheet, box) if kind is ElementType.TABLE else None,
+    )
+
+
+def _nameless_tables(
+    sheet: Sheet, held: Sequence[Box], walls: Sequence[Region]
+) -> Iterable[Element]:
+    boxes = [region.box for region in sheet.regions_of(RegionKind.TABLE)]
+    boxes += [
+        grid.box
+        for grid in sheet.grids
+        if len(grid.rows) >= LEAST_CELLS and len(grid.rows[0]) >= LEAST_CELLS
+    ]
+    for box in merge([_with_rules(sheet, box) for box in boxes], 0.0):
+        if any(_overlaps(box, other) for other in held):
+            continue
+        rows = _rows_in(sheet, box)
+        if _cover(rows, box) < TABLE_COVER:
+            continue  # a drawing within its frame
+        yield Element(
+            ElementType.TABLE,
+            "",
+            sheet.number,
+            box,
+            context=_context(sheet, "", box, walls),
+            text=_text(rows),
+            table=_cells(sheet, box),
+        )
+
+
+def _nameless_pictures(
+    sheet: Sheet, held: Sequence[Box], walls: Sequence[Region]
+) -> Iterable[Element]:
+    boxes = [region.box for region in sheet.regions_of(RegionKind.PICTURE)]
+    boxes += [patch for patch in sheet.pictures if _is_large(sheet, patch)]
+    for box in merge(boxes, NEAR):
+        if any(_overlaps(box, other) for other in held):
+            continue
+        if not _is_large(sheet, box) or _is_in_margin(sheet, box):
+            continue
+        rows = _rows_in(sheet, box)
+        if _is_text_box(box, rows, walls):
+            continue
+        yield Element(
+            find_type("", "", rows),
+            "",
+            sheet.number,
+            box,
+            context=_context(sheet, "", box, walls),
+            text=_text(rows),
+        )
+
+
+def _with_rules(sheet: Sheet, table: Box) -> Box:
+    """A table with the rules around it."""
+    for patch in sheet.pictures:
+        if table.share_in(patch) > INSIDE and patch.area < MAX_TABLE * sheet.frame.area:
+            table |= patch
+    return table
+
+
+def _overlaps(one: Box, other: Box) -> bool:
+    return one.overlap(other) > LEAST_FIT * min(one.area, other.area)
+
+
+def _is_large(sheet: Sheet, box: Box) -> bool:
+    return min(box.width, box.height) >= LEAST_SIDE and box.area >= LEAST_AREA * sheet.frame.area
+
+
+def _is_in_margin(sheet: Sheet, box: Box) -> bool:
+    top, bottom = (sheet.frame.height * part for part in MARGINS)
+    return box.y1 < top or box.y0 > bottom
+
+
+def _is_text_box(box: Box, rows: Sequence[Row], walls: Sequence[Region]) -> bool:
+    inside = sum(region.box.overlap(box) for region in walls) / box.area
+    return max(_cover(rows, box), inside) > TEXT_COVER
+
+
+def _cover(rows: Sequence[Row], box: Box) -> float:
+    """The part of a box that text covers."""
+    return sum(row.box.overlap(box) for row in rows) / box.area
+
+
+def _rows_in(sheet: Sheet, box: Box) -> list[Row]:
+    return [row for row in sheet.rows if box.holds(row.box.centre)]
+
+
+def _text(rows: Iterable[Row]) -> str:
+    return "\n".join(row.text for row in rows)[:MAX_TEXT]
+
+
+def _cells(sheet: Sheet, box: Box) -> Rows | None:
+    """The cells of the grid that fits the box best."""
+    fitting = [grid for grid in sheet.grids if grid.box.share_in(box) > SAME]
+    best = max(fitting, key=lambda grid: grid.box.iou(box), default=None)
+    if best is None or best.box.iou(box) < LEAST_FIT or len(best.rows) < LEAST_CELLS:
+        return None
+    return best.rows
+
+
+def _context(sheet: Sheet, label: str, box: Box, walls: Sequence[Region]) -> str:
+    """The paragraphs that mention the label, or else the nearest ones."""
+    texts = [
+        (region.box, " ".join(row.text for row in _rows_in(sheet, region.box)))
+        for region in walls
+        if region.kind in (RegionKind.TEXT, RegionKind.LIST_ITEM, RegionKind.HEADING)
+        and not region.box.overlap(box)
+    ]
+    pattern = _mention(label)
+    said = [text for _, text in texts if pattern is not None and pattern.search(text)]
+    if not said:
+        nearest = sorted(texts, key=lambda pair: _distance(pair[0], box))[:2]
+        said = [text for _, text in sorted(nearest, key=lambda pair: pair[0].y0)]
+    return " … ".join(said)[:MAX_CONTEXT]
+
+
+def _mention(label: str) -> re.Pattern[str] | None:
+    if not label:
+        return None
+    kind, _, number = fold_label(label).partition(" ")
+    words = {"figure": r"\bfigs?(?:ures?)?", "equation": r"(?:\beq[a-z]*|(?=\())"}
+    word = words.get(kind, rf"\b{re.escape(kind)}s?")
+    digits = re.escape(number).replace(r"\-", r"\s?[-–]\s?")
+    return re.compile(rf"{word}\.?\s*\(?{digits}\b(?![.\-–]\d)", re.IGNORECASE)
+
+
+def _distance(one: Box, other: Box) -> float:
+    across = max(0.0, max(one.x0, other.x0) - min(one.x1, other.x1))
+    down = max(0.0, max(one.y0, other.y0) - min(one.y1, other.y1))
+    return across + down
+
+
+def number_nameless(elements: Sequence[Element]) -> tuple[Element, ...]:
+    """Give those without a label one that says page and place: `Figure p12-1`."""
+    counts: dict[ElementType, int] = {}
+    named = []
+    for element in elements:
+        if not element.label:
+            count = counts[element.type] = counts.get(element.type, 0) + 1
+            label = f"{element.type.capitalize()} p{element.page}-{count}"
+            named.append(replace(element, label=label))
+        else:
+            named.append(element)
+    return tuple(named)

@@ -1,0 +1,159 @@
+"""A page of pixels → sheet: rows by OCR, then as if it had a text layer.
+
+The words that OCR has read are laid invisibly over a picture of the page, and that page is
+given to the same layout model and table finder as any other.
+"""
+# PyMuPDF says that it has types, and leaves most of its functions without.
+# mypy: allow-untyped-calls
+
+import math
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from itertools import groupby
+
+from PIL import Image
+
+from quinion.elements.ink import SCAN_CONTRAST, find_patches
+from quinion.elements.layer import (
+    MAX_SIDE,
+    math_share,
+    read_grids,
+    read_regions,
+    render_grey,
+    to_box,
+)
+from quinion.elements.mupdf import pymupdf
+from quinion.elements.sheet import Row, Sheet, around
+from quinion.model.element import Box
+
+_POINTS_PER_INCH = 72
+# Scans are read at their own resolution, within these limits: under 200 dpi Tesseract takes 3
+# for 8 in numbers of equations.
+_DPI = (200, 300)
+# What the layout model and the table finder look at.
+_MODEL_DPI = 100
+# A page at the upper limit of resolution, of A2 size.
+_MAX_PIXELS = 35_000_000
+# A row read with less confidence is more likely a part of a picture.
+SURE = 40.0
+# Letters are this much larger than the box around a word without ascenders, on average.
+_SIZE = 1.1
+# A space of so many times the size cuts a row.
+_WIDE = 2.5
+# Words of so many letters are wider than high, unless they are written up the page.
+_SHORT = 3
+_A4_HEIGHT = 842
+_MISREAD_FIGURE = re.compile(r"^F[il1][cgqe6]u[rn][ecob]", re.IGNORECASE)
+_FONT = pymupdf.Font("helv")
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """A word as OCR gives it: its box is in pixels, words of one row have the same `line`."""
+
+    text: str
+    box: tuple[float, float, float, float]
+    line: tuple[int, ...]
+    confidence: float
+
+
+ReadWords = Callable[[Image.Image, int], Sequence[Word]]
+"""OCR: a picture in shades of grey and its resolution → the words on it, in reading order."""
+
+
+def read_scan(page: pymupdf.Page, number: int, read_words: ReadWords) -> Sheet:
+    """The sheet of a page of pixels, not larger than A4; the page must not be rotated.
+
+    Files of pixels say what they like of their size, and distances are told in points.
+    """
+    if max(page.rect.width, page.rect.height) > MAX_SIDE:
+        return Sheet(number, to_box(page.rect), ())
+    scale = min(1.0, _A4_HEIGHT / max(page.rect.width, page.rect.height))
+    frame = to_box([side * scale for side in page.rect])
+    grey = render_grey(page, scale)
+    if not find_patches(grey, (), contrast=SCAN_CONTRAST):
+        return Sheet(number, frame, ())
+    words = _read_words(page, scale, read_words)
+    with _lay_over(page, frame, words) as copy:
+        regions, grids = read_regions(copy[0]), read_grids(copy[0])
+    letters = [Box(*word.box) for word in words]
+    pictures = find_patches(grey, letters, contrast=SCAN_CONTRAST)
+    rows = _to_rows(words)
+    return Sheet(number, frame, rows, regions, tuple(pictures), grids, from_ocr=True)
+
+
+def _read_words(page: pymupdf.Page, scale: float, read_words: ReadWords) -> list[Word]:
+    dpi = _choose_dpi(page)
+    pixels = page.get_pixmap(dpi=dpi, colorspace=pymupdf.csGRAY, alpha=False)
+    image = Image.frombytes("L", (pixels.width, pixels.height), pixels.samples_mv)
+    factor = scale * _POINTS_PER_INCH / dpi
+    words = []
+    for _, group in groupby(read_words(image, dpi), key=lambda word: word.line):
+        row = list(group)
+        if sum(word.confidence for word in row) < SURE * len(row):
+            continue
+        for word in row:
+            x0, y0, x1, y1 = (side * factor for side in word.box)
+            if len(word.text) < _SHORT or y1 - y0 < x1 - x0:
+                words.append(replace(word, text=_correct(word.text), box=(x0, y0, x1, y1)))
+    return words
+
+
+def _choose_dpi(page: pymupdf.Page) -> int:
+    own = [
+        image["width"] * _POINTS_PER_INCH / (image["bbox"][2] - image["bbox"][0])
+        for image in page.get_image_info()
+        if image["bbox"][2] - image["bbox"][0] > page.rect.width / 2
+    ]
+    dpi = min(max(own, default=_DPI[1]), _DPI[1])
+    inches = page.rect.width * page.rect.height / _POINTS_PER_INCH**2
+    return round(min(max(dpi, _DPI[0]), math.sqrt(_MAX_PIXELS / inches)))
+
+
+def _correct(text: str) -> str:
+    """Small capitals are read as `Ficure` and the like."""
+    return _MISREAD_FIGURE.sub(lambda match: "FIGURE" if match[0].isupper() else "Figure", text)
+
+
+def _to_rows(words: Sequence[Word]) -> tuple[Row, ...]:
+    """The words as rows, cut where a wide space is: before an equation's number, say."""
+    rows = []
+    for line, group in groupby(words, key=lambda word: word.line):
+        parts = list(group)
+        heights = sorted(word.box[3] - word.box[1] for word in parts)
+        size = heights[len(heights) // 2] * _SIZE
+        piece: list[Word] = []
+        for word in parts:
+            if piece and word.box[0] - piece[-1].box[2] > _WIDE * size:
+                rows.append(_to_row(piece, size, line[0]))
+                piece = []
+            piece.append(word)
+        rows.append(_to_row(piece, size, line[0]))
+    return tuple(rows)
+
+
+def _to_row(words: Sequence[Word], size: float, block: int) -> Row:
+    box = around(Box(*word.box) for word in words)
+    text = " ".join(word.text for word in words)
+    rounded = to_box((box.x0, box.y0, box.x1, box.y1))
+    return Row(text, rounded, size, block=block, math=math_share(text))
+
+
+def _lay_over(page: pymupdf.Page, frame: Box, words: Sequence[Word]) -> pymupdf.Document:
+    """A document of one page: this one as a picture, with the words invisibly over it."""
+    copy = pymupdf.open()
+    target = copy.new_page(width=frame.width, height=frame.height)
+    pixels = page.get_pixmap(dpi=_MODEL_DPI, colorspace=pymupdf.csGRAY, alpha=False)
+    target.insert_image(target.rect, pixmap=pixels)
+    writer = pymupdf.TextWriter(target.rect)
+    for word in words:
+        x0, y0, x1, y1 = word.box
+        size = max(2.0, (y1 - y0) * _SIZE)
+        natural = _FONT.text_length(word.text, size)
+        if natural > 0:
+            # As wide as it stands there: columns are told from where words begin and end.
+            size *= (x1 - x0) / natural
+            writer.append((x0, y1), word.text, font=_FONT, fontsize=size)
+    writer.write_text(target, render_mode=3)
+    return copy

@@ -1,0 +1,70 @@
+"""A worker process that finds and shows elements: like `worker`, but with PyMuPDF's layout model.
+
+Run as `python -m quinion.pipeline.element_worker`. The model is loaded with the first page
+that is looked through, so a process that only makes pictures does without it.
+"""
+
+from base64 import b64encode
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
+from pathlib import Path
+
+from PIL import Image
+
+# Before anything that keeps the model out of a process that only reads text.
+from quinion.elements import crop, document
+from quinion.elements.scan import Word
+from quinion.errors import ExtractionFailed
+from quinion.extract import tesseract
+from quinion.extract.document import OCR_TIMEOUT_S
+from quinion.extract.raster import Raster
+from quinion.model.element import Box
+from quinion.pipeline import worker
+from quinion.pipeline.frames import Frame
+
+
+def read_words(image: Image.Image, dpi: int) -> Sequence[Word]:
+    """Words on a page of pixels, by Tesseract.
+
+    Raises:
+        ToolMissing: Tesseract is not installed.
+        ExtractionFailed: it failed or took too long.
+    """
+    try:
+        reading = tesseract.read(Raster(image, dpi), OCR_TIMEOUT_S)
+    except TimeoutError as cause:
+        raise ExtractionFailed(
+            f"OCR of a page took more than {OCR_TIMEOUT_S:.0f} s. "
+            "Scan it again at a lower resolution, or leave the page out."
+        ) from cause
+    return [Word(word.text, word.box, word.line, word.confidence) for word in reading.words]
+
+
+def _find_elements(path: str, first: int, last: int, ocr: bool) -> Iterator[Frame]:
+    reader = read_words if ocr else None
+    for page in document.find_elements(Path(path), first, last, reader):
+        yield asdict(page)
+
+
+def _picture(path: str, page: int, box: Frame | None, limits: Frame) -> Iterator[Frame]:
+    part = None if box is None else Box(**box)
+    png = crop.crop(Path(path), page, part, crop.PictureLimits(**limits))
+    yield {"png": b64encode(png).decode()}
+
+
+def _render_formula(latex: str) -> Iterator[Frame]:
+    # Here, not above: it loads a font, which most of these processes never need.
+    from quinion.elements.formula import render_formula  # noqa: PLC0415
+
+    yield {"png": b64encode(render_formula(latex)).decode()}
+
+
+if __name__ == "__main__":
+    worker.JOBS.update(
+        {
+            "find_elements": _find_elements,
+            "picture": _picture,
+            "render_formula": _render_formula,
+        }
+    )
+    worker.main()

@@ -1,0 +1,72 @@
+"""A real worker for elements, shared by the tests: it alone has the layout model.
+
+The process of the tests makes documents with `quinion.extract.mupdf`, and so cannot load it.
+"""
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from quinion.model.element import Element, element_of_json
+from quinion.pipeline.frames import LENGTH_BYTES, Frame, decode, decode_length, encode
+
+
+class Worker:
+    """Talks to a worker process as the pool does, without waiting for anything else."""
+
+    def __init__(self) -> None:
+        self._process = subprocess.Popen(
+            [sys.executable, "-P", "-m", "quinion.pipeline.element_worker"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            start_new_session=True,
+        )
+
+    def ask(self, job: str, **arguments: Any) -> list[Frame]:
+        """The items of its answer; an error's message is raised as a RuntimeError."""
+        assert self._process.stdin is not None
+        self._process.stdin.write(encode({"job": job, "arguments": arguments}))
+        self._process.stdin.flush()
+        items = []
+        while not (frame := self._receive()).get("done"):
+            if "error" in frame:
+                raise RuntimeError(f"{frame['error']['type']}: {frame['error']['message']}")
+            items.append(frame["item"])
+        return items
+
+    def close(self) -> None:
+        os.killpg(self._process.pid, signal.SIGKILL)
+        self._process.communicate()
+
+    def _receive(self) -> Frame:
+        assert self._process.stdout is not None
+        length = decode_length(self._process.stdout.read(LENGTH_BYTES))
+        return decode(self._process.stdout.read(length))
+
+
+Find = Callable[..., list[Element]]
+
+
+@pytest.fixture(scope="session")
+def worker() -> Iterator[Worker]:
+    started = Worker()
+    yield started
+    started.close()
+
+
+@pytest.fixture(scope="session")
+def find(worker: Worker) -> Find:
+    """The elements of a document's pages, of the first one unless told otherwise."""
+
+    def run(path: Path, first: int = 1, last: int = 1, *, ocr: bool = False) -> list[Element]:
+        pages = worker.ask("find_elements", path=str(path), first=first, last=last, ocr=ocr)
+        assert [page["number"] for page in pages] == list(range(first, last + 1))
+        return [element_of_json(one) for page in pages for one in page["elements"]]
+
+    return run
