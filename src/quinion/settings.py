@@ -8,7 +8,7 @@ Set but empty means unset, except where the description gives emptiness a meanin
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, Self
+from typing import Annotated, Any, Literal, Self
 
 import platformdirs
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, SecretStr, ValidationError
@@ -123,6 +123,88 @@ class Settings(BaseModel):
         validation_alias="POLICY_KB_PORT",
         description="Port of the Policy KB.",
     )
+    docvec_port: int = Field(
+        default=3004,
+        ge=0,
+        le=65535,
+        validation_alias="DOCVEC_PORT",
+        description="Port of DocVec.",
+    )
+    docvec_db_path: Folder | None = Field(
+        default=None,
+        validation_alias="DOCVEC_DB_PATH",
+        description="Folder that holds DocVec's index. Unset: the home.",
+    )
+    docvec_collection: str = Field(
+        default="documents",
+        pattern=r"^[a-zA-Z0-9]([a-zA-Z0-9._-]{0,198}[a-zA-Z0-9])?$",
+        validation_alias="DOCVEC_COLLECTION",
+        description="Name of the collection that DocVec indexes into and searches.",
+    )
+    docvec_chunk_size: int = Field(
+        default=254,
+        ge=32,
+        le=8192,
+        validation_alias="DOCVEC_CHUNK_SIZE",
+        description=(
+            "Tokens that a chunk of DocVec has at most. The local model sees the first 254 of a "
+            "text, so more of them need another backend."
+        ),
+    )
+    docvec_backend: Literal["local", "ollama", "openai", "mlx"] = Field(
+        default="local",
+        validation_alias="DOCVEC_BACKEND",
+        description="What embeds DocVec's texts: `local`, `ollama`, `openai` or `mlx`.",
+    )
+    docvec_host: str | None = Field(
+        default=None,
+        pattern=r"^https?://",
+        validation_alias="DOCVEC_HOST",
+        description="Address of the embedding service. Unset: `http://localhost:11434` for Ollama.",
+    )
+    docvec_model: str | None = Field(
+        default=None,
+        validation_alias="DOCVEC_MODEL",
+        description="Embedding model of that service. Unset: `nomic-embed-text` for Ollama.",
+    )
+    docvec_api_key: Annotated[SecretStr | None, BeforeValidator(_strip)] = Field(
+        default=None,
+        validation_alias="DOCVEC_API_KEY",
+        description="Key for an OpenAI-compatible embedding service.",
+    )
+    docvec_timeout: float = Field(
+        default=30.0,
+        gt=0,
+        le=3600,
+        validation_alias="DOCVEC_TIMEOUT",
+        description="Seconds that one request to the embedding service may take.",
+    )
+    doclibrary_port: int = Field(
+        default=3005,
+        ge=0,
+        le=65535,
+        validation_alias="DOCLIBRARY_PORT",
+        description="Port of doclibrary.",
+    )
+    vision_url: str | None = Field(
+        default=None,
+        pattern=r"^https?://",
+        validation_alias="DOCLIBRARY_VISION_URL",
+        description=(
+            "Address of an OpenAI-compatible vision model that describes figures and writes "
+            "LaTeX. Unset: neither is done, and nothing leaves this machine."
+        ),
+    )
+    vision_model: str | None = Field(
+        default=None,
+        validation_alias="DOCLIBRARY_VISION_MODEL",
+        description="Vision model at that address.",
+    )
+    vision_api_key: Annotated[SecretStr | None, BeforeValidator(_strip)] = Field(
+        default=None,
+        validation_alias="DOCLIBRARY_VISION_API_KEY",
+        description="Key for that address.",
+    )
     redis_url: str | None = Field(
         default=None,
         pattern=r"^(rediss?|unix)://",
@@ -156,6 +238,18 @@ class Settings(BaseModel):
         """The names of all variables that are read."""
         aliases = (field.validation_alias for field in cls.model_fields.values())
         return [alias for alias in aliases if isinstance(alias, str)]
+
+    def at(self, folder: Path | None) -> Self:
+        """These settings with all that is kept in another folder; None: as they are."""
+        if folder is None:
+            return self
+        places = {
+            "home": folder,
+            "chroma_dir": folder / "chroma",
+            "chroma_in_memory": False,
+            "chroma_url": None,
+        }
+        return self.model_copy(update=places)
 
     @property
     def chroma_folder(self) -> Path | None:

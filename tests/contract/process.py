@@ -4,6 +4,7 @@ import json
 import os
 import re
 import signal
+import socket
 import subprocess
 import sys
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
@@ -18,7 +19,7 @@ from mcp.client.sse import sse_client
 from mcp.client.stdio import stdio_client
 from mcp.client.streamable_http import streamable_http_client
 
-from tests.contract.session import Session, open_session
+from tests.contract.session import Ask, Session, open_session
 
 SCRIPTS = Path(sys.executable).parent
 STOPPING_S = 30.0
@@ -78,15 +79,17 @@ class HttpServer:
             )
 
     @contextmanager
-    def session(self, transport: str = "http", token: str | None = None) -> Iterator[Session]:
+    def session(
+        self, transport: str = "http", token: str | None = None, ask: Ask | None = None
+    ) -> Iterator[Session]:
         """A client's session: over `http`, `http-legacy` (before protocol 2026) or `sse`."""
         headers = {"Authorization": f"Bearer {token}"} if token else {}
         if transport == "sse":
-            with open_session(sse_client(f"{self.address}/sse", headers)) as session:
+            with open_session(sse_client(f"{self.address}/sse", headers), ask=ask) as session:
                 yield session
             return
         mode = "legacy" if transport == "http-legacy" else "auto"
-        with open_session(_streamable(f"{self.address}/mcp", headers), mode) as session:
+        with open_session(_streamable(f"{self.address}/mcp", headers), mode, ask) as session:
             yield session
 
     def stop(self) -> int:
@@ -153,6 +156,7 @@ def run_stdio(
     home: Home,
     variables: Variables | None = None,
     command: Sequence[str] = ("document-store-mcp",),
+    ask: Ask | None = None,
 ) -> Iterator[Session]:
     """Start a server on stdio as a desktop client does, and end it by closing its stdin."""
     parameters = StdioServerParameters(
@@ -161,7 +165,7 @@ def run_stdio(
         env=home.environment(variables or {}),
     )
     with (home.files / "server.log").open("a") as log:
-        with open_session(stdio_client(parameters, errlog=log)) as session:
+        with open_session(stdio_client(parameters, errlog=log), ask=ask) as session:
             yield session
     written = (home.files / "server.log").read_text()
     assert "Traceback" not in written, written
@@ -180,6 +184,13 @@ def run_to_end(
         timeout=STOPPING_S,
         check=False,
     )
+
+
+def free_port() -> int:
+    """A port of this machine that nobody listens on."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port: int = listener.getsockname()[1]
+        return port
 
 
 def read_note(home: Home) -> dict[str, object]:

@@ -6,20 +6,24 @@ text against its structured content.
 
 import json
 import threading
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from concurrent.futures import Future
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, TypeVar
 
 import anyio
 import jsonschema  # type: ignore[import-untyped]
 from anyio.from_thread import BlockingPortal, start_blocking_portal
 from mcp import Client, StdioServerParameters
 from mcp.client import Transport
-from mcp.types import CallToolResult, TextContent
+from mcp.client.session import ClientRequestContext, ElicitationFnT
+from mcp.types import CallToolResult, ElicitRequestParams, ElicitResult, TextContent
 
+T = TypeVar("T")
 Answer = dict[str, Any]
 Progress = tuple[float, float | None, str | None]
+Ask = Callable[[str], ElicitResult]
+"""What a client's user says to a question of the server."""
 
 PATIENCE_S = 60.0
 """How long a test waits for what must happen, on a machine that has other work too."""
@@ -28,9 +32,10 @@ PATIENCE_S = 60.0
 class Job:
     """A call that is under way."""
 
-    def __init__(self, validator: Any) -> None:
+    def __init__(self, validator: Any, patience_s: float) -> None:
         self.progress: list[Progress] = []
         self._validator = validator
+        self._patience_s = patience_s
         self._reported = threading.Event()
         self._future: Future[CallToolResult]
 
@@ -62,10 +67,20 @@ class Job:
 
     def result(self) -> Answer:
         """The answer, after it was checked."""
-        return check_answer(self._validator, self._future.result(PATIENCE_S))
+        return check_answer(self.reply())
+
+    def reply(self) -> CallToolResult:
+        """The answer whole, whatever content it has; its data has the shape that is announced.
+
+        An unknown tool has announced nothing, and has no validator.
+        """
+        result = self._future.result(self._patience_s)
+        if self._validator is not None:
+            self._validator.validate(result.structured_content)
+        return result
 
     async def _call(self, client: Client, name: str, arguments: Answer) -> CallToolResult:
-        with anyio.fail_after(PATIENCE_S):
+        with anyio.fail_after(self._patience_s):
             return await client.call_tool(name, arguments, progress_callback=self._report)
 
     async def _report(self, progress: float, total: float | None, message: str | None) -> None:
@@ -83,40 +98,53 @@ class Session:
         self._validators = {
             name: jsonschema.Draft202012Validator(tool.output_schema)
             for name, tool in self.tools.items()
+            if tool.output_schema is not None
         }
+        self.patience_s = PATIENCE_S
 
     def start(self, tool: str, **arguments: Any) -> Job:
         """Call a tool, and do not wait for the answer."""
-        job = Job(self._validators.get(tool))
+        job = Job(self._validators.get(tool), self.patience_s)
         return job.begin(self._portal, self.client, tool, arguments)
 
     def call(self, tool: str, **arguments: Any) -> Answer:
         """Call a tool, and wait for the answer."""
         return self.start(tool, **arguments).result()
 
+    def do(self, method: Callable[..., Awaitable[T]], *arguments: Any) -> T:
+        """Call another method of the client, and wait for the answer."""
+        return self._portal.call(method, *arguments)
+
 
 @contextmanager
 def open_session(
-    server: str | Transport | StdioServerParameters, mode: str = "auto"
+    server: str | Transport | StdioServerParameters, mode: str = "auto", ask: Ask | None = None
 ) -> Iterator[Session]:
-    """Connect as any client does: to an address, over a transport, or to a command."""
+    """Connect as any client does: to an address, over a transport, or to a command.
+
+    A client that can `ask` its user says so to the server.
+    """
     with (
         start_blocking_portal() as portal,
-        portal.wrap_async_context_manager(Client(server, mode=mode)) as client,
+        portal.wrap_async_context_manager(
+            Client(server, mode=mode, elicitation_callback=_asking(ask) if ask else None)
+        ) as client,
     ):
         yield Session(portal, client)
 
 
-def check_answer(validator: Any, result: CallToolResult) -> Answer:
-    """The structured answer; its text says the same, and its shape is the one announced.
+def _asking(ask: Ask) -> ElicitationFnT:
+    async def answer(context: ClientRequestContext, params: ElicitRequestParams) -> ElicitResult:
+        return ask(params.message)
 
-    An unknown tool has announced nothing, and has no validator.
-    """
+    return answer
+
+
+def check_answer(result: CallToolResult) -> Answer:
+    """The structured answer; its text says the same."""
     answer = result.structured_content
     assert isinstance(answer, dict)
     [content] = result.content
     assert isinstance(content, TextContent)
     assert json.loads(content.text) == answer
-    if validator is not None:
-        validator.validate(answer)
     return answer

@@ -2,9 +2,9 @@
 
     python -m tests.crash.die OPERATION HOME FILE MOMENT
 
-Moments are counted, not timed: each step that reaches the disk (an intent, a mark, a batch of
-vectors, a change of the registry, the striking out of the intent) has one before and one after.
-Batches are made small, so that there are many.
+Moments are counted, not timed: each step that reaches the disk (a backup, an intent, a mark, a
+batch of vectors, a collection that goes, a change of the registry, the striking out of the
+intent) has one before and one after. Batches are made small, so that there are many.
 """
 
 import os
@@ -22,10 +22,14 @@ from chromadb.api.models.Collection import Collection
 from mcp import Client
 
 from quinion.model.policy import RevisionDraft
+from quinion.pipeline import engine as engine_module
 from quinion.pipeline.engine import Engine, open_engine
-from quinion.servers import document_store, policy_kb
+from quinion.pipeline.pictures import Pictures
+from quinion.servers import doclibrary, document_store, docvec, policy_kb
 from quinion.servers.contract import ContractServer
+from quinion.servers.docvec.records import Shelf
 from quinion.settings import Settings
+from quinion.store.blobs import Blobs
 from quinion.store.journal import Journal
 from quinion.store.marks import Marks
 from quinion.store.registry import PolicyRegistry
@@ -33,7 +37,10 @@ from quinion.store.registry import PolicyRegistry
 REVISION = {"source": "NPPF", "revision_id": "rev_NPPF_2024_12"}
 SUCCESSOR = RevisionDraft("January 2026", date(2026, 1, 1))
 
-STEPS: list[tuple[type, str]] = [
+SHELF = Shelf(Settings().docvec_collection)
+
+STEPS: list[tuple[object, str]] = [
+    (engine_module, "save"),
     (Journal, "begin"),
     (Journal, "end"),
     (Marks, "set"),
@@ -41,9 +48,15 @@ STEPS: list[tuple[type, str]] = [
     (Collection, "upsert"),
     (Collection, "update"),
     (Collection, "delete"),
+    (ChromaClient, "delete_collection"),
     (PolicyRegistry, "create_revision"),
     (PolicyRegistry, "update_revision"),
     (PolicyRegistry, "delete_revision"),
+    (Blobs, "doubt"),
+    (Blobs, "keep"),
+    (Blobs, "trust"),
+    (Blobs, "drop"),
+    (Pictures, "drop"),
 ]
 
 
@@ -56,7 +69,7 @@ class Countdown:
             os.kill(os.getpid(), signal.SIGKILL)
         self.left -= 1
 
-    def around(self, owner: type, name: str) -> None:
+    def around(self, owner: object, name: str) -> None:
         function: Callable[..., Any] = getattr(owner, name)
 
         @wraps(function)
@@ -93,9 +106,40 @@ async def supersede(engine: Engine, _: str) -> None:
     await policy_kb.open_knowledge(engine).create_revision("NPPF", SUCCESSOR)
 
 
+async def index_directory(engine: Engine, folder: str) -> None:
+    await _call(docvec.build(engine), "index_directory", {"dir_path": folder})
+
+
+async def delete_file(engine: Engine, file: str) -> None:
+    await _call(docvec.build(engine), "delete_file", {"source_file": file})
+
+
+async def delete_chunks(engine: Engine, file: str) -> None:
+    """All chunks of a file but the first."""
+    chunks = await engine.get(SHELF.chunks, where={"source_file": file})
+    ids = [chunk.id for chunk in chunks if chunk.metadata["chunk_index"]]
+    await _call(docvec.build(engine), "delete_chunks", {"ids": ids})
+
+
+async def clear_index(engine: Engine, _: str) -> None:
+    await _call(docvec.build(engine), "clear_index", {"confirm": True})
+
+
+async def add_document(engine: Engine, file: str) -> None:
+    await _call(doclibrary.build(engine), "add_document", {"file_path": file})
+
+
+async def remove_document(engine: Engine, slug: str) -> None:
+    await _call(doclibrary.build(engine), "remove_document", {"document_slug": slug})
+
+
 OPERATIONS: dict[str, Callable[[Engine, str], Awaitable[None]]] = {
     operation.__name__: operation
-    for operation in (ingest_document, ingest_revision, remove_revision, supersede)
+    for operation in (
+        *(ingest_document, ingest_revision, remove_revision, supersede),
+        *(index_directory, delete_file, delete_chunks, clear_index),
+        *(add_document, remove_document),
+    )
 }
 
 

@@ -25,11 +25,10 @@ async def connect(settings: Settings, name: str) -> AsyncIterator[Client]:
     Raises:
         HomeInUse: another process has the home and does not run this server over HTTP.
     """
+    entry = find_server(name)
+    settings = entry.settings(settings)
     try:
-        async with (
-            open_engine(settings) as engine,
-            Client(find_server(name).load().build(engine)) as client,
-        ):
+        async with open_engine(settings) as engine, Client(entry.load().build(engine)) as client:
             yield client
     except HomeInUse as error:
         address = find_address(settings, name, error)

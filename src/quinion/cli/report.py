@@ -17,6 +17,8 @@ def configure_logging() -> None:
     )
     for noisy in ("httpx", "httpx2", "chromadb", "mcp", "uvicorn"):
         logging.getLogger(noisy).setLevel(logging.WARNING)
+    # The client warns of each tool that a server does not list: those are ours.
+    logging.getLogger("client").setLevel(logging.ERROR)
 
 
 def run_reporting(command: Callable[[], object]) -> None:

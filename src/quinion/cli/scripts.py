@@ -4,6 +4,9 @@ With `argparse`, because desktop clients start these all day and it is there alr
 """
 
 import argparse
+import os
+from collections.abc import Mapping
+from types import MappingProxyType
 
 from quinion import __version__
 from quinion.cli.report import run_reporting
@@ -20,7 +23,29 @@ def policy_kb() -> None:
     _run("policy-kb")
 
 
-def _run(name: str) -> None:
+def doclibrary() -> None:
+    """`doclibrary-mcp`."""
+    _run("doclibrary")
+
+
+def docvec() -> None:
+    """`docvec-mcp`; each option of its own is one of the `DOCVEC_*` variables."""
+    _run(
+        "docvec",
+        {
+            "--db-path": ("DOCVEC_DB_PATH", "folder that holds the index"),
+            "--collection": ("DOCVEC_COLLECTION", "name of the collection"),
+            "--chunk-size": ("DOCVEC_CHUNK_SIZE", "tokens that a chunk has at most"),
+            "--backend": ("DOCVEC_BACKEND", "local, ollama, openai or mlx"),
+            "--embedding-host": ("DOCVEC_HOST", "address of the embedding service"),
+            "--model": ("DOCVEC_MODEL", "embedding model of that service"),
+            "--timeout": ("DOCVEC_TIMEOUT", "seconds that a request to it may take"),
+        },
+    )
+
+
+def _run(name: str, options: Mapping[str, tuple[str, str]] = MappingProxyType({})) -> None:
+    """Serve; `options` are those of this server alone, each with its variable and its help."""
     parser = argparse.ArgumentParser(
         prog=f"{name}-mcp", description=f"The {name} MCP server, on stdio unless --http is given."
     )
@@ -28,14 +53,21 @@ def _run(name: str) -> None:
     parser.add_argument("--http", action="store_true", help="serve over HTTP instead")
     parser.add_argument("--host", help="address to listen on, with --http")
     parser.add_argument("--port", type=int, help="port to listen on, with --http")
+    for option, (variable, explanation) in options.items():
+        parser.add_argument(option, dest=variable, help=f"{explanation} ({variable})")
     arguments = parser.parse_args()
     if not arguments.http and (arguments.host or arguments.port):
         parser.error("--host and --port need --http")
-    run_reporting(lambda: _serve(name, arguments))
+    given = {
+        variable: value
+        for variable, _ in options.values()
+        if (value := getattr(arguments, variable)) is not None
+    }
+    run_reporting(lambda: _serve(name, arguments, given))
 
 
-def _serve(name: str, arguments: argparse.Namespace) -> None:
-    settings = Settings.from_environment()
+def _serve(name: str, arguments: argparse.Namespace, given: dict[str, str]) -> None:
+    settings = Settings.from_environment({**os.environ, **given})
     if arguments.http:
         from quinion.cli import serve
 

@@ -1,6 +1,10 @@
-"""`quinion search`: passages by meaning, with the page to cite."""
+"""`quinion search`: passages by meaning, with the page or lines to cite.
+
+Both the Document Store and DocVec are searched, unless an option means one of them.
+"""
 
 import json
+import re
 
 import anyio
 import typer
@@ -9,52 +13,153 @@ from rich.text import Text
 
 from quinion.cli.client import Answer, call, connect
 from quinion.cli.report import fail
-from quinion.servers import document_store
+from quinion.errors import InvalidInput
+from quinion.servers import document_store, docvec
+from quinion.servers.docvec.filters import FIELDS, NUMBER_FIELDS
 from quinion.settings import Settings
+
+_OPERATORS = {
+    ">=": "$gte",
+    "<=": "$lte",
+    "!=": "$ne",
+    "=": "$eq",
+    ">": "$gt",
+    "<": "$lt",
+    "~": "$contains",
+}
+_CONDITION = re.compile(r"\s*(\w+)\s*(>=|<=|!=|=|>|<|~)\s*(.*?)\s*", re.DOTALL)
 
 
 def run(
     settings: Settings,
     query: str,
+    *,
     application_ref: str | None,
     document_types: list[str] | None,
+    filters: list[str] | None,
+    budget: int | None,
     limit: int,
-    *,
     as_json: bool,
 ) -> int:
     """Search; 1 when it failed."""
-    arguments: Answer = {"query": query, "max_results": limit}
-    if application_ref is not None:
-        arguments["application_ref"] = application_ref
-    if document_types:
-        arguments["document_types"] = document_types
-    answer = anyio.run(_search, settings, arguments)
+    of_documents = bool(application_ref or document_types)
+    of_files = bool(filters) or budget is not None
+    if of_documents and of_files:
+        raise InvalidInput(
+            "--application-ref and --document-type are for the Document Store, --filter and "
+            "--budget for indexed folders. Use those of one of them."
+        )
+    answers: dict[str, Answer] = {}
+    if not of_files:
+        arguments: Answer = {"query": query, "max_results": limit}
+        if application_ref is not None:
+            arguments["application_ref"] = application_ref
+        if document_types:
+            arguments["document_types"] = document_types
+        answers[document_store.NAME] = anyio.run(
+            _call, settings, document_store.NAME, "search_application_docs", arguments
+        )
+    if not of_documents:
+        answers[docvec.NAME] = anyio.run(
+            _call, settings, docvec.NAME, *_files_request(query, filters, budget, limit)
+        )
+    failures = [text for text in map(_failure, answers.values()) if text]
     if as_json:
-        typer.echo(json.dumps(answer, indent=2, ensure_ascii=False))
-    elif answer["status"] == "error":
-        fail(answer["message"])
+        typer.echo(json.dumps(answers, indent=2, ensure_ascii=False))
     else:
-        _print_results(answer)
-    return int(answer["status"] == "error")
+        _print_results(answers, limit)
+        for text in failures:
+            fail(text)
+    return int(bool(failures))
 
 
-async def _search(settings: Settings, arguments: Answer) -> Answer:
-    async with connect(settings, document_store.NAME) as client:
-        return await call(client, "search_application_docs", arguments)
+async def _call(settings: Settings, server: str, tool: str, arguments: Answer) -> Answer:
+    async with connect(settings, server) as client:
+        return await call(client, tool, arguments)
 
 
-def _print_results(answer: Answer) -> None:
+def _files_request(
+    query: str, filters: list[str] | None, budget: int | None, limit: int
+) -> tuple[str, Answer]:
+    if budget is not None:
+        if filters:
+            raise InvalidInput("--budget and --filter cannot be used together.")
+        return "search_with_budget", {"query": query, "max_tokens": budget}
+    # The contract's limit; more results come with a narrower question.
+    arguments: Answer = {"query": query, "n_results": min(limit, 50)}
+    if not filters:
+        return "search", arguments
+    return "search_with_filters", {**arguments, "filters": {"$and": _read_conditions(filters)}}
+
+
+def _read_conditions(filters: list[str]) -> list[Answer]:
+    conditions: list[Answer] = []
+    for text in filters:
+        match = _CONDITION.fullmatch(text)
+        if not match or match[1] not in FIELDS:
+            raise InvalidInput(
+                f"{text!r} is no filter. Write FIELD, one of {' '.join(_OPERATORS)}, and a value, "
+                f'as in "page_number>=10" or "source_file~config". Fields: '
+                f"{', '.join(sorted(FIELDS))}."
+            )
+        field, operator, value = match.groups()
+        if field in NUMBER_FIELDS and not re.fullmatch(r"-?\d{1,15}", value):
+            raise InvalidInput(f"{field} is a whole number, and {value!r} is none.")
+        read: str | int = int(value) if field in NUMBER_FIELDS else value
+        conditions.append({field: {_OPERATORS[operator]: read}})
+    return conditions
+
+
+def _failure(answer: Answer) -> str:
+    if answer.get("status") == "error":
+        return str(answer["message"])
+    if answer.get("success") is False:
+        reason = answer["details"].get("reason")
+        return f"{answer['error']}: {reason}" if reason else str(answer["error"])
+    return ""
+
+
+def _print_results(answers: dict[str, Answer], limit: int) -> None:
+    found = [
+        *map(_of_document, answers.get(document_store.NAME, {}).get("results", [])),
+        *map(_of_file, (answers.get(docvec.NAME, {}).get("data") or {}).get("results", [])),
+    ]
     console = Console()
-    if not answer["results"]:
-        console.print("Nothing was found. Has anything been ingested? See `quinion ingest --help`.")
-    for place, result in enumerate(answer["results"], 1):
-        metadata = result["metadata"]
+    if not found:
+        console.print(
+            "Nothing was found. Has anything been indexed? See `quinion index --help` and "
+            "`quinion ingest --help`."
+        )
+    found.sort(key=lambda result: -result[0])
+    for place, (score, title, where, text) in enumerate(found[:limit], 1):
         console.print(
             Text.assemble(
-                (f"{place}. {metadata['source_file']}", "bold"),
-                f", page {metadata['page_numbers'].replace(',', ', ')}",
-                (f"   {result['relevance_score']:.2f}", "cyan"),
-                (f"   {metadata['application_ref']} · {metadata['document_type']}", "dim"),
+                (f"{place}. {title}", "bold"),
+                f", {where}" if where else "",
+                (f"   {score:.2f}", "cyan"),
             )
         )
-        console.print(Text("   " + " ".join(result["text"].split())))
+        console.print(Text("   " + " ".join(text.split())))
+
+
+def _of_document(result: Answer) -> tuple[float, str, str, str]:
+    metadata = result["metadata"]
+    where = (
+        f"page {metadata['page_numbers'].replace(',', ', ')}"
+        f"   {metadata['application_ref']} · {metadata['document_type']}"
+    )
+    return result["relevance_score"], metadata["source_file"], where, result["text"]
+
+
+def _of_file(result: Answer) -> tuple[float, str, str, str]:
+    metadata = result["metadata"]
+    parts = [
+        f"page {metadata['page_number']}" if "page_number" in metadata else "",
+        f"lines {metadata['start_line']}-{metadata['end_line']}"
+        if "start_line" in metadata
+        else "",
+        metadata.get("header_path", ""),
+        ".".join(filter(None, (metadata.get("class_name"), metadata.get("function_name")))),
+    ]
+    where = "   ".join(part for part in parts if part)
+    return result["score"], metadata["source_file"], where, result["content"]

@@ -3,6 +3,7 @@
 import json
 import os
 import sys
+from contextlib import AsyncExitStack
 from pathlib import Path
 
 import anyio
@@ -46,12 +47,13 @@ async def _serve(
     port: int | None,
     samples: Path | None,
 ) -> None:
-    async with open_engine(settings) as engine:
+    async with AsyncExitStack() as stack:
+        engines = await _open_engines(settings, entries, stack)
         where = choose_host(settings, host)
         endpoints = [
             Endpoint(
                 entry.name,
-                entry.load().build(engine),
+                entry.load().build(engines[entry.name]),
                 entry.load().word_refusal,
                 where,
                 entry.port(settings) if port is None else port,
@@ -60,16 +62,33 @@ async def _serve(
         ]
 
         async def on_ready(addresses: dict[str, str]) -> None:
-            engine.lock.announce(Holder(os.getpid(), __version__, addresses))
+            for engine in set(engines.values()):
+                mine = {name: a for name, a in addresses.items() if engines[name] is engine}
+                engine.lock.announce(Holder(os.getpid(), __version__, mine))
             _print_addresses(settings, addresses)
             try:
-                await engine.store()
+                for engine in set(engines.values()):
+                    await engine.store()
                 if samples is not None:
-                    await _load_samples(engine, samples)
+                    await _load_samples(engines[document_store.NAME], samples)
             except QuinionError as error:
                 fail(error)
 
         await serve(endpoints, settings, on_ready)
+
+
+async def _open_engines(
+    settings: Settings, entries: list[Entry], stack: AsyncExitStack
+) -> dict[str, Engine]:
+    """The engine of each server: one for all, but for those that keep a folder of their own."""
+    by_home: dict[Path, Engine] = {}
+    engines: dict[str, Engine] = {}
+    for entry in entries:
+        mine = entry.settings(settings)
+        if mine.home not in by_home:
+            by_home[mine.home] = await stack.enter_async_context(open_engine(mine))
+        engines[entry.name] = by_home[mine.home]
+    return engines
 
 
 def _print_addresses(settings: Settings, addresses: dict[str, str]) -> None:

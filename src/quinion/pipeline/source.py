@@ -3,11 +3,12 @@
 import hashlib
 import os
 import stat
-from collections.abc import Collection, Sequence
+import time
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from quinion.errors import ExtractionFailed, FileMissing, UnsupportedFile
+from quinion.errors import ExtractionFailed, FileMissing, FileUnreadable, UnsupportedFile
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +23,19 @@ class Source:
     sha256: str
 
 
-def admit(text: str, extensions: Collection[str], roots: Sequence[Path]) -> Source:
+def hash_file(path: Path) -> str:
+    """The SHA-256 of the file's content. Blocking."""
+    # Not waiting for a writer, should the file have become a pipe since it was looked at.
+    with os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK), "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def admit(
+    text: str,
+    extensions: Collection[str],
+    roots: Sequence[Path],
+    digest: Callable[[Path], str] = hash_file,
+) -> Source:
     """Find the file that the text names and hash its content. Blocking.
 
     Where `roots` are given, a file outside of them is answered like one that does not exist,
@@ -42,7 +55,31 @@ def admit(text: str, extensions: Collection[str], roots: Sequence[Path]) -> Sour
             f"Unsupported file type: {path.suffix or path.name!r}. "
             f"Supported are: {', '.join(sorted(extensions))}."
         )
-    return Source(path, real_path, _hash(real_path, text))
+    return Source(path, real_path, _hash(real_path, text, digest))
+
+
+class Digests:
+    """SHA-256 of files, each computed once for as long as the file stays as it is.
+
+    Size, times and inode tell; of a file that was touched moments before it was hashed they do
+    not, because it may be touched again within the same tick of the clock.
+    """
+
+    TICK_S = 2.0
+
+    def __init__(self) -> None:
+        self._known: dict[Path, tuple[tuple[int, ...], str]] = {}
+
+    def __call__(self, path: Path) -> str:
+        """The hash of the file. Blocking."""
+        status = path.stat()
+        state = (status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
+        if (known := self._known.get(path)) and known[0] == state:
+            return known[1]
+        sha256 = hash_file(path)
+        if time.time() - max(status.st_mtime, status.st_ctime) > self.TICK_S:
+            self._known[path] = (state, sha256)
+        return sha256
 
 
 def check_unchanged(source: Source) -> None:
@@ -82,13 +119,11 @@ def _check_is_file(path: Path, text: str) -> None:
         raise FileMissing(f"File not found: {text} is not an ordinary file.")
 
 
-def _hash(path: Path, text: str) -> str:
+def _hash(path: Path, text: str, digest: Callable[[Path], str] = hash_file) -> str:
     try:
-        # Not waiting for a writer, should the file have become a pipe since it was looked at.
-        with os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK), "rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()
+        return digest(path)
     except PermissionError as error:
-        raise FileMissing(
+        raise FileUnreadable(
             f"File not found: {text} may not be read by this server. Change its permissions."
         ) from error
     except OSError as error:

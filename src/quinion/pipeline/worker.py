@@ -17,15 +17,22 @@ import threading
 import traceback
 from collections.abc import Callable, Iterator
 from dataclasses import asdict
+from functools import cache
 from pathlib import Path
-from typing import BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
 
+from quinion.chunk.passages import split_file_text
 from quinion.errors import ExtractionFailed, QuinionError
-from quinion.extract import document, lines
+from quinion.extract import about, document, lines, plain
+from quinion.model.passage import FORMATS
 from quinion.pipeline.frames import LENGTH_BYTES, Frame, decode, decode_length, encode
+
+if TYPE_CHECKING:
+    from quinion.embed.tokens import TokenCounter
 
 ADDRESS_SPACE = 2 << 30
 """Enough for an A0 page at 300 dpi; what wants more is refused by the kernel, not by luck."""
+PASSAGES_AT_ONCE = 64
 
 
 def _inspect(path: str, options: Frame) -> Iterator[Frame]:
@@ -48,11 +55,32 @@ def _read_lined_pages(path: str, first: int, last: int, options: Frame) -> Itera
         yield asdict(page)
 
 
+def _describe(path: str, options: Frame) -> Iterator[Frame]:
+    yield asdict(about.describe(Path(path), document.Options(**options)))
+
+
+def _read_passages(path: str, extension: str, size: int, model_dir: str) -> Iterator[Frame]:
+    text = plain.read_text(Path(path), extension)
+    found = split_file_text(text, FORMATS[extension], _counter(model_dir).starts, size)
+    for start in range(0, len(found), PASSAGES_AT_ONCE):
+        yield {"passages": [asdict(one) for one in found[start : start + PASSAGES_AT_ONCE]]}
+
+
+@cache
+def _counter(model_dir: str) -> "TokenCounter":
+    # Here, not above: it imports tokenizers, which most jobs do not need.
+    from quinion.embed.tokens import TokenCounter  # noqa: PLC0415
+
+    return TokenCounter.of(Path(model_dir) if model_dir else None)
+
+
 JOBS: dict[str, Callable[..., Iterator[Frame]]] = {
     "inspect": _inspect,
     "probe": _probe,
     "read_pages": _read_pages,
     "read_lined_pages": _read_lined_pages,
+    "read_passages": _read_passages,
+    "describe": _describe,
 }
 
 

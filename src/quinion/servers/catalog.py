@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import import_module
+from pathlib import Path
 from typing import Protocol, cast
 
 from quinion.errors import InvalidInput
@@ -26,10 +27,16 @@ class Contract(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A server: its name on the command line, its package, and where it listens."""
+    """A server: its name on the command line, its package, where it listens, and where it
+    keeps what it keeps: a folder of its own, or (None) the home."""
 
     name: str
     port: Callable[[Settings], int]
+    folder: Callable[[Settings], Path | None] = lambda _: None
+
+    def settings(self, settings: Settings) -> Settings:
+        """The settings as this server has them."""
+        return settings.at(self.folder(settings))
 
     def load(self) -> Contract:
         """The package of the server."""
@@ -42,6 +49,12 @@ CATALOG = {
     for entry in (
         Entry("document-store", lambda settings: settings.document_store_port),
         Entry("policy-kb", lambda settings: settings.policy_kb_port),
+        Entry(
+            "docvec",
+            lambda settings: settings.docvec_port,
+            lambda settings: settings.docvec_db_path,
+        ),
+        Entry("doclibrary", lambda settings: settings.doclibrary_port),
     )
 }
 

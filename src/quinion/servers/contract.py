@@ -15,6 +15,7 @@ from mcp.server.mcpserver import Context, MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
 from mcp.server.mcpserver.tools import Tool
 from mcp.types import CallToolResult, InputRequiredResult, TextContent, ToolAnnotations
+from mcp.types import Tool as ListedTool
 from pydantic import BaseModel, ConfigDict, Field, RootModel, ValidationError
 
 from quinion import __version__
@@ -68,13 +69,35 @@ class ContractServer(MCPServer[Any]):
     """An MCP server that answers every failure in its contract's envelope."""
 
     def __init__(
-        self, name: str, *, title: str, instructions: str, tools: Sequence[Tool], refuse: Refuse
+        self,
+        name: str,
+        *,
+        title: str,
+        instructions: str,
+        tools: Sequence[Tool],
+        refuse: Refuse,
+        word: Callable[[Any], str] | None = None,
+        unlisted: Sequence[Tool] = (),
     ) -> None:
+        """`refuse` shapes an error, and `word` says it: as JSON, if it is not given.
+
+        `unlisted` tools are for our own command line: no client is told of them.
+        """
         super().__init__(
-            name, title=title, instructions=instructions, version=__version__, tools=list(tools)
+            name,
+            title=title,
+            instructions=instructions,
+            version=__version__,
+            tools=[*tools, *unlisted],
         )
-        self._known = {tool.name: tool for tool in tools}
+        self._known = {tool.name: tool for tool in (*tools, *unlisted)}
+        self._unlisted = {tool.name for tool in unlisted}
         self._refuse = refuse
+        self._word = word or as_json
+
+    async def list_tools(self) -> list[ListedTool]:
+        """The tools of the contract."""
+        return [tool for tool in await super().list_tools() if tool.name not in self._unlisted]
 
     async def call_tool(
         self, name: str, arguments: dict[str, Any], context: Context[Any, Any] | None = None
@@ -91,7 +114,8 @@ class ContractServer(MCPServer[Any]):
     def _check_names(self, name: str, arguments: dict[str, Any]) -> None:
         if name not in self._known:
             raise InvalidInput(
-                f"There is no tool {_list([name])}. There are: {_list(self._known)}."
+                f"There is no tool {_list([name])}. There are: "
+                f"{_list(known for known in self._known if known not in self._unlisted)}."
             )
         known = self._known[name].parameters["properties"]
         if unknown := sorted(arguments.keys() - known.keys()):
@@ -102,7 +126,7 @@ class ContractServer(MCPServer[Any]):
     def _refusal(self, code: str, message: str) -> CallToolResult:
         answer = self._refuse(code, message)
         return CallToolResult(
-            content=[TextContent(type="text", text=as_json(answer))],
+            content=[TextContent(type="text", text=self._word(answer))],
             structured_content=answer.model_dump(mode="json"),
         )
 
@@ -140,9 +164,13 @@ def _explain(tool: str, cause: BaseException) -> tuple[str, str]:
         return cause.code, cause.message
     if isinstance(cause, ValidationError):
         problems = "; ".join(
-            f"{'.'.join(map(str, error['loc']))}: {error['msg']}" for error in cause.errors()
+            f"{'.'.join(map(str, error['loc']))}: {error['msg']}"
+            for error in cause.errors()[:SHOWN_NAMES]
         )
         return InvalidInput.code, f"{tool} was called with wrong arguments. {problems}."
+    if isinstance(cause, ToolError):
+        # The SDK's, for no tool of ours raises one.
+        return InvalidInput.code, f"{tool} asked the user, and the client's answer is none."
     log.error("%s failed unexpectedly", tool, exc_info=cause)
     return (
         QuinionError.code,

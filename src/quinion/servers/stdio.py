@@ -28,6 +28,7 @@ async def serve_stdio(settings: Settings, entry: Entry) -> None:
     Raises:
         HomeInUse: another process has the home, and does not run this server over HTTP.
     """
+    settings = entry.settings(settings)
     try:
         async with open_engine(settings) as engine:
             server = entry.load().build(engine)

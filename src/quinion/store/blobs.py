@@ -1,7 +1,9 @@
 """Originals: files kept whole under the hash of their content.
 
-A file appears under its name when it is complete and on the disk. One that nobody lists, because
-the process died before it listed it, is swept away at the next start.
+A file appears under its name when it is complete and on the disk. Whether its document is listed
+is in doubt from before it is written, or taken off the list, until that is done; a mark beside it
+says so. If the process dies meanwhile, the next start sweeps away what is in doubt and not listed.
+What is not in doubt stays, even where the list is not to be seen: it may be another home's.
 """
 
 import hashlib
@@ -15,6 +17,8 @@ from tempfile import NamedTemporaryFile
 from quinion.errors import ExtractionFailed, StoreUnavailable
 
 STEP = 1 << 20
+IN_DOUBT = ".unlisted"
+COPYING = "copying-"
 
 
 class Blobs:
@@ -28,17 +32,18 @@ class Blobs:
         return self._folder / sha256
 
     def keep(self, source: Path, sha256: str) -> None:
-        """Copy the file, unless it is there already.
+        """Copy the file, unless it is there already; it is in doubt.
 
         Raises:
             ExtractionFailed: it has other content by now.
             StoreUnavailable: it cannot be written.
         """
-        if self.path(sha256).exists():
-            return
         try:
             self._folder.mkdir(parents=True, exist_ok=True)
-            with NamedTemporaryFile(dir=self._folder, prefix="copying-", delete=False) as copy:
+            self.doubt(sha256)
+            if self.path(sha256).exists():
+                return
+            with NamedTemporaryFile(dir=self._folder, prefix=COPYING, delete=False) as copy:
                 target = Path(copy.name)
                 try:
                     with source.open("rb") as original:
@@ -56,17 +61,35 @@ class Blobs:
                 "Check that there is space and that the folder is writable."
             ) from error
 
+    def doubt(self, sha256: str) -> None:
+        """Note that it is about to be listed, or to be taken off the list."""
+        with suppress(OSError):
+            self._mark(sha256).touch()
+
+    def trust(self, sha256: str) -> None:
+        """Note that it is listed."""
+        with suppress(OSError):
+            self._mark(sha256).unlink()
+
     def drop(self, sha256: str) -> None:
         """Delete the file of this content; none is fine."""
         with suppress(OSError):
-            self.path(sha256).unlink()
+            self.path(sha256).unlink(missing_ok=True)
+            self._mark(sha256).unlink()
 
     def sweep(self, listed: Collection[str]) -> None:
-        """Delete all files that are not listed."""
-        with suppress(FileNotFoundError):
-            for path in list(self._folder.iterdir()):
-                if path.name not in listed:
-                    path.unlink(missing_ok=True)
+        """Delete what a dead process left: half a copy, and what is in doubt and not listed."""
+        for path in list(self._folder.glob(f"{COPYING}*")):
+            path.unlink(missing_ok=True)
+        for path in list(self._folder.glob(f"*{IN_DOUBT}")):
+            sha256 = path.name.removesuffix(IN_DOUBT)
+            if sha256 in listed:
+                self.trust(sha256)
+            else:
+                self.drop(sha256)
+
+    def _mark(self, sha256: str) -> Path:
+        return self._folder / f"{sha256}{IN_DOUBT}"
 
     def _check(self, copy: Path, source: Path, sha256: str) -> None:
         with copy.open("rb") as file:

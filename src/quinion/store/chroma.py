@@ -86,7 +86,7 @@ class VectorStore:
         self, collection: str, records: Sequence[Record], vectors: "NDArray[np.float32]"
     ) -> None:
         """Write records with their vectors, replacing those of the same ids."""
-        target = self._collection(collection)
+        target = self._comparable(collection)
         with self._failures():
             step = self._open_client().get_max_batch_size()
             for start in range(0, len(records), step):
@@ -174,7 +174,7 @@ class VectorStore:
     def _near_ids(
         self, collection: str, vector: "NDArray[np.float32]", limit: int
     ) -> list[tuple[str, float]]:
-        target = self._collection(collection)
+        target = self._comparable(collection)
         with self._failures():
             found = target.query(
                 query_embeddings=vector.ravel().tolist(), n_results=limit, include=["distances"]
@@ -189,7 +189,7 @@ class VectorStore:
         limit: int,
         where: Where | None = None,
     ) -> list[Hit]:
-        target = self._collection(collection)
+        target = self._comparable(collection)
         chosen = self._choose(collection, where) if where and not is_native(where) else None
         if chosen is not None and not chosen:
             return []
@@ -301,18 +301,26 @@ class VectorStore:
         wanted = self._declared.get(name, self._fingerprint)
         mark = {FINGERPRINT_KEY: wanted} if wanted else None
         found = client.get_or_create_collection(name, embedding_function=None, metadata=mark)
-        made_with = (found.metadata or {}).get(FINGERPRINT_KEY)
-        if mark and made_with is None and not found.count():
+        if mark and not (found.metadata or {}).get(FINGERPRINT_KEY) and not found.count():
             # Made before its model was known.
             found.modify(metadata=mark)
-        elif wanted and made_with not in (None, wanted):
+        return found
+
+    def _comparable(self, name: str) -> "Collection":
+        """The collection, where its vectors are of the model that is configured.
+
+        One without a mark was made by another program with the model that the specs prescribe,
+        and is taken as it is. What needs no vectors can be done with any.
+        """
+        found = self._collection(name)
+        wanted = self._declared.get(name, self._fingerprint)
+        made_with = (found.metadata or {}).get(FINGERPRINT_KEY)
+        if made_with and wanted and made_with != wanted:
             raise BadSetting(
                 f"The collection {name} in {self.place} was made with the embedding model "
                 f"{made_with}, and the one configured now is {wanted}. "
                 "Configure the former, or use another collection or another QUINION_HOME."
             )
-        # One without a mark was made by another program with the model that the specs
-        # prescribe, and is taken as it is.
         return found
 
     def _drop(self, name: str) -> None:

@@ -94,7 +94,8 @@ def _open(folder: Path) -> int:
     except OSError as error:
         raise BadSetting(
             f"The folder {folder} cannot be used ({error.strerror}). "
-            "Make it writable, or name another with QUINION_HOME or CHROMA_PERSIST_DIR."
+            "Make it writable, or name another with the variable that names it: QUINION_HOME, "
+            "CHROMA_PERSIST_DIR or DOCVEC_DB_PATH."
         ) from error
 
 

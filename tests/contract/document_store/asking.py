@@ -6,6 +6,8 @@ from typing import Any
 from tests.contract.session import Answer, Session
 
 REF = "25/01178/REM"
+CHUNKS = "application_docs"
+REGISTRY = "document_registry"
 
 DOCUMENT_TYPES = [
     "transport_assessment",

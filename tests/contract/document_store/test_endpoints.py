@@ -6,55 +6,30 @@ import re
 from collections.abc import Iterator
 from urllib.parse import urlsplit
 
-import psutil
 import pytest
 
 from tests.contract.conftest import NewHome
 from tests.contract.document_store.asking import list_documents
-from tests.contract.process import HttpServer, plain_client, read_note, run_http
+from tests.contract.endpoints import (
+    BAD_AUTHORIZATIONS,
+    ENDPOINTS,
+    INITIALIZE,
+    JSON_RPC,
+    TOKEN,
+    WRONG_TOKEN,
+    authorization,
+    go_through_a_session,
+    initialize_over_sse,
+    is_let_in,
+    knock,
+    listening_on,
+)
+from tests.contract.process import HttpServer, read_note, run_http
 
-TOKEN = "correct-horse-battery-staple"
-WRONG_TOKEN = "incorrect-horse"
 ALLOWED_HOST = "documents.example.org"
 
-ENDPOINTS = [
-    ("GET", "/sse"),
-    ("POST", "/messages/"),
-    ("GET", "/mcp"),
-    ("POST", "/mcp"),
-    ("DELETE", "/mcp"),
-]
 UNAUTHORIZED = {
     "error": {"code": "unauthorized", "message": "Missing or invalid authentication token"}
-}
-BAD_AUTHORIZATIONS = {
-    "none": None,
-    "a wrong token": f"Bearer {WRONG_TOKEN}",
-    "the token and more": f"Bearer {TOKEN}x",
-    "a part of the token": f"Bearer {TOKEN[:-1]}",
-    "no token": "Bearer",
-    "only the token": TOKEN,
-    "basic": "Basic Y29ycmVjdC1ob3JzZTpiYXR0ZXJ5",
-    "basic with the token": f"Basic {TOKEN}",
-    "digest": f"Digest {TOKEN}",
-    "token": f"Token {TOKEN}",
-    "an empty header": "",
-}
-INITIALIZE = json.dumps(
-    {
-        "jsonrpc": "2.0",
-        "id": 1,
-        "method": "initialize",
-        "params": {
-            "protocolVersion": "2025-06-18",
-            "capabilities": {},
-            "clientInfo": {"name": "plain", "version": "1"},
-        },
-    }
-)
-JSON_RPC = {
-    "Content-Type": "application/json",
-    "Accept": "application/json, text/event-stream",
 }
 
 
@@ -71,19 +46,6 @@ def unlocked(new_home: NewHome) -> Iterator[HttpServer]:
     """A server whose token is empty, and that may be called by any name."""
     with run_http(new_home(), {"MCP_API_KEY": "", "QUINION_ALLOWED_HOSTS": "*"}) as server:
         yield server
-
-
-def authorization(value: str | None) -> dict[str, str]:
-    return {} if value is None else {"Authorization": value}
-
-
-def first_of_stream(server: HttpServer, path: str, headers: dict[str, str]) -> tuple[int, str, str]:
-    """Status, media type and first line of an answer that does not end by itself."""
-    with (
-        plain_client() as client,
-        client.stream("GET", server.address + path, headers=headers) as response,
-    ):
-        return response.status_code, response.headers["content-type"], next(response.iter_lines())
 
 
 def test_the_address_is_printed_and_noted_in_the_home(server: HttpServer) -> None:
@@ -122,14 +84,7 @@ def test_an_endpoint_refuses_what_is_not_the_token(
 def test_an_endpoint_lets_the_token_through_whatever_the_case_of_bearer(
     locked: HttpServer, method: str, path: str, scheme: str
 ) -> None:
-    headers = JSON_RPC | authorization(f"{scheme} {TOKEN}")
-    if path == "/sse":
-        status, _, _ = first_of_stream(locked, path, headers)
-        assert status == 200
-    else:
-        response = locked.request(method, path, headers=headers, content="{}")
-        # What it says to an empty message differs; it is not about authentication.
-        assert response.status_code in {400, 404, 405, 406, 422}
+    assert is_let_in(knock(locked, method, path, authorization(f"{scheme} {TOKEN}")))
 
 
 @pytest.mark.parametrize("transport", ["sse", "http", "http-legacy"])
@@ -193,13 +148,7 @@ def test_a_refused_path_cannot_forge_a_line_of_the_log(locked: HttpServer) -> No
 def test_an_empty_token_disables_authentication(
     unlocked: HttpServer, method: str, path: str, given: str | None
 ) -> None:
-    headers = JSON_RPC | authorization(given)
-    if path == "/sse":
-        status, _, _ = first_of_stream(unlocked, path, headers)
-        assert status == 200
-    else:
-        response = unlocked.request(method, path, headers=headers, content="{}")
-        assert response.status_code in {400, 404, 405, 406, 422}
+    assert is_let_in(knock(unlocked, method, path, authorization(given)))
 
 
 @pytest.mark.parametrize("transport", ["sse", "http", "http-legacy"])
@@ -209,41 +158,11 @@ def test_without_a_token_any_client_is_served(server: HttpServer, transport: str
 
 
 def test_sse_opens_a_stream_that_names_the_message_endpoint(server: HttpServer) -> None:
-    with (
-        plain_client() as client,
-        client.stream("GET", f"{server.address}/sse") as response,
-    ):
-        assert response.status_code == 200
-        assert response.headers["content-type"].startswith("text/event-stream")
-        lines = response.iter_lines()
-        assert next(lines) == "event: endpoint"
-        data = next(lines)
-        assert data.startswith("data: /messages/?session_id=")
-        answer = client.post(
-            server.address + data.removeprefix("data: "), headers=JSON_RPC, content=INITIALIZE
-        )
-        assert answer.status_code == 202
-        reply = next(json.loads(line[6:]) for line in lines if line.startswith("data: {"))
-    assert reply["id"] == 1
-    assert reply["result"]["serverInfo"]["name"] == "document-store-mcp"
+    assert initialize_over_sse(server) == "document-store-mcp"
 
 
 def test_mcp_takes_post_get_and_delete_through_a_session(server: HttpServer) -> None:
-    opened = server.request("POST", "/mcp", headers=JSON_RPC, content=INITIALIZE)
-    assert opened.status_code == 200
-    headers = JSON_RPC | {
-        "Mcp-Session-Id": opened.headers["mcp-session-id"],
-        "MCP-Protocol-Version": "2025-06-18",
-    }
-    with (
-        plain_client() as client,
-        client.stream("GET", f"{server.address}/mcp", headers=headers) as stream,
-    ):
-        assert stream.status_code == 200
-        assert stream.headers["content-type"].startswith("text/event-stream")
-    assert server.request("DELETE", "/mcp", headers=headers).status_code == 200
-    ping = json.dumps({"jsonrpc": "2.0", "id": 2, "method": "ping"})
-    assert server.request("POST", "/mcp", headers=headers, content=ping).status_code == 404
+    assert "document-store-mcp" in go_through_a_session(server)
 
 
 @pytest.mark.parametrize(
@@ -315,11 +234,6 @@ def test_a_star_among_the_allowed_hosts_serves_any_name(unlocked: HttpServer) ->
     headers = JSON_RPC | {"Host": "any.example.com", "Origin": "https://any.example.com"}
     response = unlocked.request("POST", "/mcp", headers=headers, content=INITIALIZE)
     assert response.status_code == 200
-
-
-def listening_on(server: HttpServer) -> set[str]:
-    connections = psutil.Process(server.process.pid).net_connections("inet")
-    return {connection.laddr.ip for connection in connections if connection.status == "LISTEN"}
 
 
 def test_without_a_token_only_this_machine_is_served_and_that_is_said(server: HttpServer) -> None:

@@ -9,10 +9,10 @@ from collections.abc import Iterator
 
 import pytest
 
+from tests.contract import folder
 from tests.contract.conftest import NewHome
-from tests.contract.document_store import folder
-from tests.contract.document_store.asking import refusal
-from tests.contract.document_store.folder import CHUNKS, REGISTRY, Entry
+from tests.contract.document_store.asking import CHUNKS, REGISTRY, refusal
+from tests.contract.folder import Entry
 from tests.contract.process import HttpServer, run_http
 from tests.contract.session import Answer, Session
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.contract.document_store import folder
+from tests.contract import folder
 from tests.contract.document_store.asking import (
     chunks_of,
     find,

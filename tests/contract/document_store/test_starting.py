@@ -7,15 +7,16 @@ from pathlib import Path
 import pytest
 
 from tests.contract.document_store.asking import list_documents
-from tests.contract.process import Home, HttpServer, read_note, run_http, run_to_end
+from tests.contract.process import (
+    Home,
+    HttpServer,
+    free_port,
+    read_note,
+    run_http,
+    run_to_end,
+)
 
 WRONG_USE, BAD_SETTING = 2, 3
-
-
-def free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        port: int = listener.getsockname()[1]
-        return port
 
 
 def test_document_store_port_is_listened_on(fresh_home: Home) -> None:

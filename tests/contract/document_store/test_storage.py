@@ -9,11 +9,13 @@ from pathlib import Path
 
 import pytest
 
+from tests.contract import folder
 from tests.contract.conftest import NewHome
-from tests.contract.document_store import folder
 from tests.contract.document_store.asking import (
     CHUNK_FIELDS,
+    CHUNKS,
     REF,
+    REGISTRY,
     REGISTRY_FIELDS,
     chunks_of,
     find,
@@ -23,7 +25,7 @@ from tests.contract.document_store.asking import (
     read_text,
     refusal,
 )
-from tests.contract.document_store.folder import CHUNKS, DIMENSIONS, REGISTRY, Entry
+from tests.contract.folder import DIMENSIONS, Entry
 from tests.contract.process import Home, run_http
 from tests.contract.session import Answer, Session
 from tests.documents import PROSE, AnyPage, Scan, Text, make_pdf, page_text

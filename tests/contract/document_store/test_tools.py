@@ -1,8 +1,5 @@
 """What a client is told of the server and its tools before it calls any."""
 
-from typing import Any
-
-import jsonschema  # type: ignore[import-untyped]
 import pytest
 
 from tests.contract.document_store.asking import (
@@ -15,6 +12,16 @@ from tests.contract.document_store.asking import (
     SUCCESS_KEYS,
 )
 from tests.contract.session import Session
+from tests.contract.tools import (
+    NOTHING,
+    Parameter,
+    check_annotations,
+    check_parameter,
+    check_schemas,
+    parameters_of,
+    part_of,
+    shapes_of,
+)
 
 TOOLS = {
     "ingest_document",
@@ -22,9 +29,7 @@ TOOLS = {
     "get_document_text",
     "list_ingested_documents",
 }
-# Tool, parameter, type, whether it is required, default.
-NOTHING = object()
-PARAMETERS: list[tuple[str, str, set[str], bool, object]] = [
+PARAMETERS: list[Parameter] = [
     ("ingest_document", "file_path", {"string"}, True, NOTHING),
     ("ingest_document", "application_ref", {"string"}, True, NOTHING),
     ("ingest_document", "document_type", {"string", "null"}, False, None),
@@ -41,39 +46,19 @@ PARAMETERS: list[tuple[str, str, set[str], bool, object]] = [
 ]
 
 
-def types_of(schema: dict[str, Any]) -> set[str]:
-    return {option["type"] for option in schema.get("anyOf", [schema])}
-
-
-def shapes_of(schema: dict[str, Any]) -> list[dict[str, Any]]:
-    """The objects that an answer may be."""
-    definitions = schema.get("$defs", {})
-    return [definitions[option["$ref"].rsplit("/", 1)[-1]] for option in schema["oneOf"]]
-
-
 def test_the_tools_are_exactly_the_four_of_the_contract(session: Session) -> None:
     assert set(session.tools) == TOOLS
 
 
 def test_the_parameters_are_those_of_the_contract_and_three_additions(session: Session) -> None:
-    offered = {
-        (name, parameter)
-        for name, tool in session.tools.items()
-        for parameter in tool.input_schema["properties"]
-    }
-    assert offered == {(tool, parameter) for tool, parameter, *_ in PARAMETERS}
+    assert parameters_of(session) == {(tool, parameter) for tool, parameter, *_ in PARAMETERS}
 
 
 @pytest.mark.parametrize(("tool", "parameter", "types", "required", "default"), PARAMETERS)
 def test_a_parameter_has_its_type_and_default(
     session: Session, tool: str, parameter: str, types: set[str], required: bool, default: object
 ) -> None:
-    schema = session.tools[tool].input_schema
-    described = schema["properties"][parameter]
-    assert types_of(described) == types
-    assert (parameter in schema["required"]) is required
-    assert described.get("default", NOTHING) == default
-    assert described["description"]
+    check_parameter(session, tool, parameter, types, required, default)
 
 
 def test_document_types_is_a_list_of_strings(session: Session) -> None:
@@ -97,28 +82,14 @@ def test_a_model_is_told_all_thirteen_types(session: Session, tool: str, paramet
 
 @pytest.mark.parametrize("tool", sorted(TOOLS))
 def test_a_tool_has_a_title_a_description_and_annotations(session: Session, tool: str) -> None:
-    described = session.tools[tool]
-    assert described.title
-    assert described.description
-    hints = described.annotations
-    assert hints is not None
-    assert hints.title == described.title
-    assert hints.read_only_hint is (tool != "ingest_document")
-    assert hints.destructive_hint is False
-    assert hints.idempotent_hint is True
-    assert hints.open_world_hint is False
+    check_annotations(session.tools[tool], read_only=tool != "ingest_document")
 
 
 @pytest.mark.parametrize("tool", sorted(TOOLS))
 def test_the_schemas_are_valid_and_closed_to_unknown_parameters(
     session: Session, tool: str
 ) -> None:
-    described = session.tools[tool]
-    assert described.output_schema is not None
-    for schema in (described.input_schema, described.output_schema):
-        jsonschema.Draft202012Validator.check_schema(schema)
-        assert schema["type"] == "object"
-    assert described.input_schema["additionalProperties"] is False
+    check_schemas(session.tools[tool])
 
 
 @pytest.mark.parametrize(
@@ -156,16 +127,14 @@ def test_the_schemas_are_valid_and_closed_to_unknown_parameters(
 def test_the_output_schema_names_every_answer_of_the_contract(
     session: Session, tool: str, expected: list[set[str]]
 ) -> None:
-    schema = session.tools[tool].output_schema
-    assert schema is not None
-    assert [set(shape["properties"]) for shape in shapes_of(schema)] == expected
+    shapes = shapes_of(session.tools[tool])
+    assert [set(shape["properties"]) for shape in shapes] == expected
 
 
 def test_the_output_schema_of_a_search_names_every_field_of_a_result(session: Session) -> None:
-    schema = session.tools["search_application_docs"].output_schema
-    assert schema is not None
-    assert set(schema["$defs"]["Result"]["properties"]) == RESULT_KEYS
-    assert set(schema["$defs"]["ChunkMetadata"]["properties"]) == set(CHUNK_FIELDS)
+    tool = session.tools["search_application_docs"]
+    assert set(part_of(tool, "Result")["properties"]) == RESULT_KEYS
+    assert set(part_of(tool, "ChunkMetadata")["properties"]) == set(CHUNK_FIELDS)
 
 
 def test_the_server_says_who_it_is_and_how_to_use_it(session: Session) -> None:

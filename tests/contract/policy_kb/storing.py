@@ -1,6 +1,6 @@
 """Chunks as another program stores them that keeps to the spec, and to no more."""
 
-from tests.contract.document_store.folder import Entry
+from tests.contract.folder import Entry
 
 COLLECTION = "policy_docs"
 OPEN_END = 99991231

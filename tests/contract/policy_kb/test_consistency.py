@@ -19,7 +19,7 @@ from quinion.model.policy import (
 )
 from quinion.model.revisions import EffectiveDateResolver
 from quinion.store.registry import PolicyRegistry
-from tests.contract.document_store import folder
+from tests.contract import folder
 from tests.contract.policy_kb.asking import chunks_of, find, found_on, ingest, remove
 from tests.contract.policy_kb.conftest import NewPlace
 from tests.contract.policy_kb.policies import leaflet

@@ -3,27 +3,28 @@
 The layer is shared with the Document Store, whose tests go further into who may call.
 """
 
-import json
 import re
 from collections.abc import Iterator
 
-import psutil
 import pytest
 
 from tests.contract.conftest import NewHome
-from tests.contract.document_store.test_endpoints import (
+from tests.contract.endpoints import (
     ENDPOINTS,
     INITIALIZE,
     JSON_RPC,
+    TOKEN,
+    WRONG_TOKEN,
     authorization,
-    first_of_stream,
+    go_through_a_session,
+    initialize_over_sse,
+    is_let_in,
+    knock,
+    listening_on,
 )
 from tests.contract.policy_kb.asking import list_policies
 from tests.contract.policy_kb.serving import Place
-from tests.contract.process import HttpServer, plain_client, read_note
-
-TOKEN = "correct-horse-battery-staple"
-WRONG_TOKEN = "incorrect-horse"
+from tests.contract.process import HttpServer, read_note
 
 MISSING = "Missing Authorization header"
 WRONG_FORMAT = "Invalid Authorization header format, expected: Bearer <token>"
@@ -55,11 +56,6 @@ def server(new_home: NewHome) -> Iterator[HttpServer]:
     """A server whose token is empty."""
     with Place(new_home()).serve({"MCP_API_KEY": ""}) as server:
         yield server
-
-
-def listening_on(server: HttpServer) -> set[str]:
-    connections = psutil.Process(server.process.pid).net_connections("inet")
-    return {connection.laddr.ip for connection in connections if connection.status == "LISTEN"}
 
 
 def test_the_address_is_printed_and_noted_in_the_home(server: HttpServer) -> None:
@@ -95,13 +91,7 @@ def test_each_of_the_three_refusals_has_its_message_on_every_endpoint(
 @pytest.mark.parametrize(("method", "path"), ENDPOINTS)
 @pytest.mark.parametrize("scheme", ["Bearer", "bearer"])
 def test_the_token_is_let_through(locked: HttpServer, method: str, path: str, scheme: str) -> None:
-    headers = JSON_RPC | authorization(f"{scheme} {TOKEN}")
-    if path == "/sse":
-        assert first_of_stream(locked, path, headers)[0] == 200
-    else:
-        response = locked.request(method, path, headers=headers, content="{}")
-        # What it says to an empty message differs; it is not about authentication.
-        assert response.status_code in {400, 404, 405, 406, 422}
+    assert is_let_in(knock(locked, method, path, authorization(f"{scheme} {TOKEN}")))
 
 
 @pytest.mark.parametrize("transport", ["sse", "http", "http-legacy"])
@@ -138,40 +128,11 @@ def test_the_token_is_never_logged(locked: HttpServer) -> None:
 
 
 def test_sse_opens_a_stream_that_names_the_message_endpoint(server: HttpServer) -> None:
-    with (
-        plain_client() as client,
-        client.stream("GET", f"{server.address}/sse") as response,
-    ):
-        assert response.headers["content-type"].startswith("text/event-stream")
-        lines = response.iter_lines()
-        assert next(lines) == "event: endpoint"
-        data = next(lines)
-        assert data.startswith("data: /messages/?session_id=")
-        posted = client.post(
-            server.address + data.removeprefix("data: "), headers=JSON_RPC, content=INITIALIZE
-        )
-        assert posted.status_code == 202
-        reply = next(json.loads(line[6:]) for line in lines if line.startswith("data: {"))
-    assert reply["result"]["serverInfo"]["name"] == "policy-kb-mcp"
+    assert initialize_over_sse(server) == "policy-kb-mcp"
 
 
 def test_mcp_takes_post_get_and_delete_through_a_session(server: HttpServer) -> None:
-    opened = server.request("POST", "/mcp", headers=JSON_RPC, content=INITIALIZE)
-    assert opened.status_code == 200
-    assert "policy-kb-mcp" in opened.text
-    headers = JSON_RPC | {
-        "Mcp-Session-Id": opened.headers["mcp-session-id"],
-        "MCP-Protocol-Version": "2025-06-18",
-    }
-    with (
-        plain_client() as client,
-        client.stream("GET", f"{server.address}/mcp", headers=headers) as stream,
-    ):
-        assert stream.status_code == 200
-        assert stream.headers["content-type"].startswith("text/event-stream")
-    assert server.request("DELETE", "/mcp", headers=headers).status_code == 200
-    ping = json.dumps({"jsonrpc": "2.0", "id": 2, "method": "ping"})
-    assert server.request("POST", "/mcp", headers=headers, content=ping).status_code == 404
+    assert "policy-kb-mcp" in go_through_a_session(server)
 
 
 @pytest.mark.parametrize(

@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from quinion.model.policy import PolicyCategory, PolicyDraft, RevisionStatus, RevisionUpdate
-from tests.contract.document_store import folder
-from tests.contract.document_store.folder import Entry
+from tests.contract import folder
+from tests.contract.folder import Entry
 from tests.contract.policy_kb.asking import list_revisions, refusal, revise
 from tests.contract.policy_kb.conftest import NewPlace
 from tests.contract.policy_kb.serving import Place

@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from quinion.model.policy import PolicyCategory, PolicyDraft
-from tests.contract.document_store.test_starting import free_port
 from tests.contract.policy_kb.asking import (
     find,
     found_on,
@@ -21,7 +20,7 @@ from tests.contract.policy_kb.asking import (
 )
 from tests.contract.policy_kb.policies import leaflet
 from tests.contract.policy_kb.serving import AGREE, Place
-from tests.contract.process import Home, HttpServer, read_note
+from tests.contract.process import Home, HttpServer, free_port, read_note
 from tests.contract.session import Session, open_session
 from tests.documents import PROSE, text_pdf
 
@@ -87,7 +86,8 @@ def test_both_servers_in_one_process_listen_on_their_ports_and_work_on_one_home(
     place: Place, tmp_path: Path
 ) -> None:
     ports = {"DOCUMENT_STORE_PORT": str(free_port()), "POLICY_KB_PORT": str(free_port())}
-    with place.serve(ports, ("quinion", "serve")) as server, place.registry() as registry:
+    command = ("quinion", "serve", "document-store", "policy-kb")
+    with place.serve(ports, command) as server, place.registry() as registry:
         addresses = read_note(place.home)["addresses"]
         assert isinstance(addresses, dict)
         assert addresses == {

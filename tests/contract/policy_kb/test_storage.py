@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from quinion.model.policy import PolicyCategory, PolicyDraft, RevisionStatus, RevisionUpdate
-from tests.contract.document_store import folder
-from tests.contract.document_store.folder import DIMENSIONS, Entry
+from tests.contract import folder
+from tests.contract.folder import DIMENSIONS, Entry
 from tests.contract.policy_kb import policies
 from tests.contract.policy_kb.asking import (
     CHUNK_FIELDS,

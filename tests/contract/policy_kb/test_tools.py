@@ -1,11 +1,7 @@
 """What a client is told of the server and its tools before it calls any."""
 
-from typing import Any
-
-import jsonschema  # type: ignore[import-untyped]
 import pytest
 
-from tests.contract.document_store.test_tools import shapes_of, types_of
 from tests.contract.policy_kb.asking import (
     ERROR_KEYS,
     INGEST_KEYS,
@@ -23,6 +19,16 @@ from tests.contract.policy_kb.asking import (
     SECTION_KEYS,
 )
 from tests.contract.session import Session
+from tests.contract.tools import (
+    NOTHING,
+    Parameter,
+    check_annotations,
+    check_parameter,
+    check_schemas,
+    parameters_of,
+    part_of,
+    shapes_of,
+)
 
 # What is asked here does not depend on where the registry is.
 pytestmark = pytest.mark.parametrize("kind", ["sqlite"], indirect=True)
@@ -35,9 +41,7 @@ READING = {
 }
 WRITING = {"ingest_policy_revision", "remove_policy_revision"}
 TOOLS = READING | WRITING
-# Tool, parameter, type, whether it is required, default.
-NOTHING = object()
-PARAMETERS: list[tuple[str, str, set[str], bool, object]] = [
+PARAMETERS: list[Parameter] = [
     ("search_policy", "query", {"string"}, True, NOTHING),
     ("search_policy", "sources", {"array", "null"}, False, None),
     ("search_policy", "effective_date", {"string", "null"}, False, None),
@@ -64,24 +68,14 @@ def test_the_tools_are_exactly_the_six_of_the_contract(session: Session) -> None
 
 
 def test_the_parameters_are_those_of_the_contract_and_three_additions(session: Session) -> None:
-    offered = {
-        (name, parameter)
-        for name, tool in session.tools.items()
-        for parameter in tool.input_schema["properties"]
-    }
-    assert offered == {(tool, parameter) for tool, parameter, *_ in PARAMETERS}
+    assert parameters_of(session) == {(tool, parameter) for tool, parameter, *_ in PARAMETERS}
 
 
 @pytest.mark.parametrize(("tool", "parameter", "types", "required", "default"), PARAMETERS)
 def test_a_parameter_has_its_type_and_default(
     session: Session, tool: str, parameter: str, types: set[str], required: bool, default: object
 ) -> None:
-    schema = session.tools[tool].input_schema
-    described = schema["properties"][parameter]
-    assert types_of(described) == types
-    assert (parameter in schema["required"]) is required
-    assert described.get("default", NOTHING) == default
-    assert described["description"]
+    check_parameter(session, tool, parameter, types, required, default)
 
 
 def test_listing_the_policies_takes_no_parameters(session: Session) -> None:
@@ -104,28 +98,18 @@ def test_a_model_is_told_how_a_date_is_written(session: Session) -> None:
 
 @pytest.mark.parametrize("tool", sorted(TOOLS))
 def test_a_tool_has_a_title_a_description_and_annotations(session: Session, tool: str) -> None:
-    described = session.tools[tool]
-    assert described.title
-    assert described.description
-    hints = described.annotations
-    assert hints is not None
-    assert hints.title == described.title
-    assert hints.read_only_hint is (tool in READING)
-    assert hints.destructive_hint is (tool == "remove_policy_revision")
-    assert hints.idempotent_hint is True
-    assert hints.open_world_hint is False
+    check_annotations(
+        session.tools[tool],
+        read_only=tool in READING,
+        destructive=tool == "remove_policy_revision",
+    )
 
 
 @pytest.mark.parametrize("tool", sorted(TOOLS))
 def test_the_schemas_are_valid_and_closed_to_unknown_parameters(
     session: Session, tool: str
 ) -> None:
-    described = session.tools[tool]
-    assert described.output_schema is not None
-    for schema in (described.input_schema, described.output_schema):
-        jsonschema.Draft202012Validator.check_schema(schema)
-        assert schema["type"] == "object"
-    assert described.input_schema["additionalProperties"] is False
+    check_schemas(session.tools[tool])
 
 
 @pytest.mark.parametrize(
@@ -142,9 +126,8 @@ def test_the_schemas_are_valid_and_closed_to_unknown_parameters(
 def test_the_output_schema_names_both_answers_of_the_contract(
     session: Session, tool: str, expected: set[str]
 ) -> None:
-    schema = session.tools[tool].output_schema
-    assert schema is not None
-    assert [set(shape["properties"]) for shape in shapes_of(schema)] == [expected, ERROR_KEYS]
+    shapes = shapes_of(session.tools[tool])
+    assert [set(shape["properties"]) for shape in shapes] == [expected, ERROR_KEYS]
 
 
 @pytest.mark.parametrize(
@@ -158,9 +141,7 @@ def test_the_output_schema_names_both_answers_of_the_contract(
 def test_the_output_schema_names_every_field_of_what_is_listed(
     session: Session, tool: str, part: str, fields: set[str]
 ) -> None:
-    schema: dict[str, Any] | None = session.tools[tool].output_schema
-    assert schema is not None
-    assert set(schema["$defs"][part]["properties"]) == fields
+    assert set(part_of(session.tools[tool], part)["properties"]) == fields
 
 
 def test_the_server_says_who_it_is_and_how_to_use_it(session: Session) -> None:

@@ -1,20 +1,13 @@
 """`quinion policy …`, from the arguments to the exit status, in this process."""
 
-import io
-import json
 import os
-import sys
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator
 from datetime import date
 from pathlib import Path
-from typing import Any
 
 import anyio
 import pytest
 
-from quinion.cli.main import main
-from quinion.embed.weights import prepare
 from quinion.model.policy import SEED_POLICIES, RevisionStatus, RevisionUpdate
 from quinion.pipeline.engine import open_engine
 from quinion.servers.policy_kb.records import CHUNKS
@@ -22,6 +15,7 @@ from quinion.settings import Settings
 from quinion.store.registry import PolicyRegistry, open_registry
 from tests.contract.policy_kb.policies import leaflet
 from tests.documents import Blank, make_pdf, truncated_pdf
+from tests.unit.cli.conftest import Ended, Run
 
 FAILED, WRONG_USE, BAD_SETTING, HOME_IN_USE = 1, 2, 3, 4
 CREATE = ("create", "NPPF", "--title", "The Framework", "--category", "national_policy")
@@ -30,59 +24,12 @@ READY = RevisionUpdate(RevisionStatus.ACTIVE)
 BAD_DATES = ["2024-02-30", "20240315", "15/03/2024", ""]
 
 
-@dataclass(frozen=True)
-class Ended:
-    """What a command left behind."""
-
-    status: int
-    out: str
-    err: str
-
-    @property
-    def json(self) -> Any:
-        """What it printed, all of which is one JSON document."""
-        return json.loads(self.out)
-
-
-Run = Callable[..., Ended]
-
-
-@pytest.fixture(scope="session")
-def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    base = tmp_path_factory.getbasetemp()
-    folder = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "models"
-    prepare(folder)
-    return folder
-
-
 @pytest.fixture
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An empty home, which is all that the environment names."""
-    for variable in Settings.variables():
-        monkeypatch.delenv(variable, raising=False)
-    path = tmp_path / "home"
-    monkeypatch.setenv("QUINION_HOME", str(path))
-    monkeypatch.setenv("QUINION_WORKERS", "1")
-    monkeypatch.setenv("CHROMA_PERSIST_DIR", str(path / "chroma"))
-    monkeypatch.setenv("COLUMNS", "120")
-    return path
-
-
-@pytest.fixture
-def run(home: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Run:
+def run(quinion: Run) -> Run:
     """Runs `quinion policy` with these arguments; `typed` is what its user types."""
 
     def execute(*arguments: str, typed: str = "") -> Ended:
-        monkeypatch.setattr(sys, "argv", ["quinion", "policy", *arguments])
-        monkeypatch.setattr(sys, "stdin", io.StringIO(typed))
-        capfd.readouterr()
-        status = 0
-        try:
-            main()
-        except SystemExit as end:
-            status = end.code if isinstance(end.code, int) else int(end.code is not None)
-        out, err = capfd.readouterr()
-        return Ended(status, out, err)
+        return quinion("policy", *arguments, typed=typed)
 
     return execute
 

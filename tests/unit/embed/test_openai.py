@@ -1,7 +1,6 @@
 """What is the OpenAI API's own; what holds for all servers is in test_remote."""
 
 import logging
-import traceback
 from collections.abc import Iterator
 
 import numpy as np
@@ -21,6 +20,7 @@ from tests.ollama_server import (
     refuse,
     say,
 )
+from tests.telling import told_by
 
 KEY = "sk-quinion-0123456789"
 
@@ -175,22 +175,8 @@ def test_the_key_is_never_shown(
     server.always = fault
     with pytest.raises(QuinionError) as caught:
         make(server, key=key, timeout_s=1).load()
-    for text in (*told_by(caught.value), caplog.text):
+    for text in (*told_by(caught.value, __file__), caplog.text):
         assert "sk-quinion" not in text
-
-
-def told_by(error: BaseException | None) -> Iterator[str]:
-    """All that an error could tell: its words, what its frames hold, and so for its causes.
-
-    The frames of this file are left out: they have the key, and have to.
-    """
-    while error:
-        yield f"{error} {error!r}"
-        frames = traceback.walk_tb(error.__traceback__)
-        for frame in traceback.StackSummary.extract(frames, capture_locals=True):
-            if frame.filename != __file__:
-                yield f"{frame.locals}"
-        error = error.__cause__ or error.__context__
 
 
 def test_the_key_is_not_in_the_embedder_for_all_to_see(server: OllamaServer) -> None:
@@ -204,7 +190,7 @@ def test_a_server_that_cannot_be_reached_does_not_show_the_key() -> None:
         embedder = make(server)
     with pytest.raises(ModelUnavailable) as caught:
         embedder.load()
-    assert KEY not in "".join(told_by(caught.value))
+    assert KEY not in "".join(told_by(caught.value, __file__))
 
 
 @pytest.mark.parametrize("key", ["sk-\nline", "sk-\u2019quote", "sk- blank", " sk", "sk\x7f"])

@@ -1,10 +1,11 @@
+import hashlib
 import os
 from pathlib import Path
 
 import pytest
 
 from quinion.errors import ExtractionFailed, FileMissing, UnsupportedFile
-from quinion.pipeline.source import admit, check_unchanged
+from quinion.pipeline.source import Digests, admit, check_unchanged
 
 PDF = frozenset({".pdf"})
 EMPTY_SHA256 = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
@@ -79,3 +80,26 @@ def test_a_file_that_changed_or_went_is_noticed(file: Path) -> None:
     file.unlink()
     with pytest.raises(ExtractionFailed, match="changed while"):
         check_unchanged(source)
+
+
+def test_a_file_is_hashed_once_for_as_long_as_it_stays_as_it_is(file: Path) -> None:
+    long_ago = 1_000_000_000
+    digests = Digests()
+    for content in ("one", "two"):
+        file.write_text(content)
+        os.utime(file, (long_ago, long_ago))
+        assert digests(file) == hashlib.sha256(content.encode()).hexdigest()
+
+
+def test_a_file_that_was_just_touched_is_hashed_again(
+    file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    digests = Digests()
+    before = digests(file)
+    monkeypatch.setattr("quinion.pipeline.source.hash_file", lambda _: "another")
+    assert (before, digests(file)) == (EMPTY_SHA256, "another")
+    # Once it has been left alone for a while, it is hashed no more.
+    monkeypatch.setattr("time.time", lambda: file.stat().st_ctime + 10)
+    assert digests(file) == "another"
+    monkeypatch.setattr("quinion.pipeline.source.hash_file", lambda _: "not called")
+    assert digests(file) == "another"

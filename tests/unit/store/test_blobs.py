@@ -21,6 +21,7 @@ def test_a_file_is_kept_under_the_hash_of_its_content(original: Path, tmp_path: 
     blobs = Blobs(tmp_path / "kept")
     blobs.keep(original, SHA256)
     blobs.keep(original, SHA256)
+    blobs.trust(SHA256)
     original.unlink()
     assert blobs.path(SHA256).read_bytes() == b"content"
     assert [path.name for path in (tmp_path / "kept").iterdir()] == [SHA256]
@@ -31,18 +32,29 @@ def test_a_file_is_kept_under_the_hash_of_its_content(original: Path, tmp_path: 
 
 def test_a_file_that_has_changed_is_not_kept(original: Path, tmp_path: Path) -> None:
     original.write_bytes(b"more content")
+    blobs = Blobs(tmp_path / "kept")
     with pytest.raises(ExtractionFailed, match="changed"):
-        Blobs(tmp_path / "kept").keep(original, SHA256)
+        blobs.keep(original, SHA256)
+    blobs.drop(SHA256)
     assert list((tmp_path / "kept").iterdir()) == []
 
 
-def test_what_nobody_lists_is_swept_away(original: Path, tmp_path: Path) -> None:
+def test_what_a_dead_process_had_not_listed_is_swept_away(original: Path, tmp_path: Path) -> None:
     blobs = Blobs(tmp_path / "kept")
     blobs.sweep([])
     blobs.keep(original, SHA256)
     (tmp_path / "kept" / "copying-of-a-dead-process").write_bytes(b"half")
+    blobs.sweep([])
+    assert list((tmp_path / "kept").iterdir()) == []
+
+
+def test_what_was_listed_stays_even_where_the_list_is_empty(original: Path, tmp_path: Path) -> None:
+    blobs = Blobs(tmp_path / "kept")
+    blobs.keep(original, SHA256)
     blobs.sweep([SHA256])
+    blobs.sweep([])
     assert [path.name for path in (tmp_path / "kept").iterdir()] == [SHA256]
+    blobs.doubt(SHA256)
     blobs.sweep([])
     assert list((tmp_path / "kept").iterdir()) == []
 

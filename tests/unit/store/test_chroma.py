@@ -76,9 +76,12 @@ def test_a_collection_may_have_a_model_of_its_own(store: VectorStore) -> None:
     store.upsert("others", [Record("a", "a", {"k": 1})], unit(1, 0, 0)[None])
     store.declare("others", "model-d")
     with pytest.raises(BadSetting, match=r"model-c.*model-d"):
-        store.count("others")
-    store.delete(Trace("others"))  # whatever model it was made with
-    assert store.count("others") == 0
+        store.query("others", unit(1, 0, 0), 1)
+    with pytest.raises(BadSetting, match=r"model-c.*model-d"):
+        store.upsert("others", [Record("b", "b", {"k": 1})], unit(1, 0, 0)[None])
+    assert store.count("others") == 1  # what needs no vectors can be done
+    store.delete(Trace("others"))
+    store.upsert("others", [Record("b", "b", {"k": 1})], unit(1, 0, 0)[None])
 
 
 def test_a_collection_whose_model_is_not_known_yet_can_be_counted_and_gets_its_mark_later(
@@ -93,7 +96,7 @@ def test_a_collection_whose_model_is_not_known_yet_can_be_counted_and_gets_its_m
     assert again.count("others") == 1
     again.declare("others", "model-d")
     with pytest.raises(BadSetting, match=r"model-c.*model-d"):
-        again.count("others")
+        again.query("others", unit(1, 0), 1)
 
 
 def test_a_whole_collection_is_hidden_and_deleted_and_another_is_not(store: VectorStore) -> None:

@@ -12,8 +12,6 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-CHUNKS = "application_docs"
-REGISTRY = "document_registry"
 DIMENSIONS = 384
 
 

@@ -1,0 +1,227 @@
+"""DocVec on the standard library of the Python that runs this.
+
+    python -m bench.folders [--parts 6] [--part-files 12] [--whole]
+
+Without --whole, samples of its files are indexed by ours and by the plain stack, part by part in
+turns, so that whatever else the machine does falls on both. With --whole, all of it is indexed by
+ours: how long that takes, a second run, and a run after one file was touched; whether every
+character of every file is in some chunk; and how long searches take, with and without filters.
+"""
+
+import argparse
+import shutil
+import statistics
+import sys
+import sysconfig
+from collections import defaultdict
+from collections.abc import Iterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from time import perf_counter
+from typing import Any, cast
+
+import anyio
+from mcp import Client
+from mcp.client.stdio import StdioServerParameters, get_default_environment, stdio_client
+
+from bench.processes import measure_cpu_s, newest_child, watch_memory
+from bench.sides import PlainSession, run_plain
+from quinion.extract.plain import read_text
+from quinion.pipeline.engine import open_engine
+from quinion.servers.docvec.records import Shelf
+from quinion.settings import Settings
+
+ROOT = Path(__file__).parents[1]
+EXTENSIONS = {".py", ".txt", ".md"}
+QUERIES = 100
+FILTERS: dict[str, dict[str, Any] | None] = {
+    "no filter": None,
+    "broad: file_format = code": {"file_format": "code"},
+    "narrow: function_name = __init__": {"function_name": "__init__"},
+    "part of a path: source_file ~ asyncio": {"source_file": {"$contains": "asyncio"}},
+    "matches nothing": {"header_level": 6},
+}
+
+
+def list_library() -> list[Path]:
+    """The files of the standard library that DocVec reads, without what was installed into it."""
+    library = Path(sysconfig.get_path("stdlib"))
+    return sorted(
+        path
+        for path in library.rglob("*")
+        if path.suffix in EXTENSIONS and "site-packages" not in path.parts and path.stat().st_size
+    )
+
+
+def copy(files: list[Path], folder: Path) -> None:
+    library = Path(sysconfig.get_path("stdlib"))
+    for file in files:
+        target = folder / file.relative_to(library)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(file, target)
+
+
+@asynccontextmanager
+async def run_docvec(home: Path) -> Any:
+    """Our server, and its process."""
+    server = StdioServerParameters(
+        command=str(Path(sys.executable).with_name("docvec-mcp")),
+        env=get_default_environment() | {"QUINION_HOME": str(home)},
+    )
+    with (home.parent / "docvec.log").open("a") as errors:
+        async with Client(stdio_client(server, errlog=errors)) as client:
+            await client.list_tools()
+            yield client, newest_child()
+
+
+async def call(client: Client, tool: str, **arguments: Any) -> dict[str, Any]:
+    answer = (await client.call_tool(tool, arguments)).structured_content
+    if answer is None or not answer["success"]:
+        raise SystemExit(f"{tool} was answered with {answer}.")
+    return cast(dict[str, Any], answer["data"])
+
+
+async def compare(parts: int, part_files: int, python: Path, scratch: Path) -> None:
+    """Index the same samples by both, in turns."""
+    files = [file for file in list_library() if file.suffix == ".py"]
+    step = max(1, len(files) // (parts * part_files))
+    chosen = files[::step][: parts * part_files]
+    folders = [scratch / f"part-{number}" for number in range(parts + 1)]
+    copy(files[1:4], folders[0])  # at these both load what they load late
+    for number, folder in enumerate(folders[1:]):
+        copy(chosen[number::parts], folder)
+    async with (
+        run_docvec(scratch / "home") as (client, pid),
+        run_plain(python, scratch / "plain", scratch / "plain.log") as plain,
+    ):
+        assert isinstance(plain, PlainSession)
+        await call(client, "index_directory", dir_path=str(folders[0]))
+        await plain._call("index", str(folders[0]))
+        ratios: dict[str, list[float]] = defaultdict(list)
+        chunks = [0, 0]
+        for number, folder in enumerate(folders[1:]):
+            taken: dict[str, tuple[float, float]] = {}
+            for side in ("ours", "plain") if number % 2 else ("plain", "ours"):
+                process = pid if side == "ours" else plain.pid
+                cpu, began = measure_cpu_s(process), perf_counter()
+                if side == "ours":
+                    data = await call(client, "index_directory", dir_path=str(folder))
+                    chunks[0] += data["total_chunks"]
+                else:
+                    chunks[1] += (await plain._call("index", str(folder)))["chunks"]
+                taken[side] = perf_counter() - began, measure_cpu_s(process) - cpu
+            for place, unit in enumerate(("wall", "processor")):
+                ratios[unit].append(taken["plain"][place] / taken["ours"][place])
+    size = sum(file.stat().st_size for file in chosen) / 1e6
+    print(f"{len(chosen)} files, {size:.1f} MB; {chunks[0]:,} chunks ours, {chunks[1]:,} plain")
+    for unit, found in ratios.items():
+        spread = f"{min(found):.2f} to {max(found):.2f}"
+        print(f"{unit} time, plain over ours: {statistics.median(found):.2f} ({spread})")
+
+
+async def index_whole(scratch: Path) -> None:
+    """Index everything, again, and after a change; then search."""
+    files = list_library()
+    folder = scratch / "library"
+    copy(files, folder)
+    home = scratch / "home"
+    async with run_docvec(home) as (client, pid):
+        with watch_memory(pid) as peak:
+            first = await timed(client, pid, folder, "first run")
+        second = await timed(client, pid, folder, "second run")
+        touched = folder / "functools.py"
+        touched.write_text(touched.read_text() + "\n# touched\n")
+        await timed(client, pid, folder, "one file changed")
+        print(f"second run over first: {second / first:.4f}; peak memory {peak.megabytes:.0f} MB")
+        await search(client, files)
+    await check_nothing_is_lost(home, folder)
+
+
+async def timed(client: Client, pid: int, folder: Path, name: str) -> float:
+    cpu, began = measure_cpu_s(pid), perf_counter()
+    data = await call(client, "index_directory", dir_path=str(folder))
+    seconds = perf_counter() - began
+    print(
+        f"{name}: {data['new_documents']} files indexed, {data['duplicates_skipped']} known, "
+        f"{len(data['errors'])} errors, {data['total_chunks']:,} chunks, {seconds:.1f} s, "
+        f"{measure_cpu_s(pid) - cpu:.1f} processor s",
+        flush=True,
+    )
+    for error in data["errors"]:
+        print(f"  {error['file_path']}: {error['error']} ({error['reason']})")
+    return seconds
+
+
+async def search(client: Client, files: list[Path]) -> None:
+    """How long searches take; filtered and unfiltered ones take turns."""
+    queries = list(first_sentences(files))
+    latencies: dict[str, list[float]] = defaultdict(list)
+    for query in queries:
+        for name, filters in FILTERS.items():
+            began = perf_counter()
+            if filters is None:
+                await call(client, "search", query=query, n_results=10)
+            else:
+                arguments = {"query": query, "filters": filters, "n_results": 10}
+                await call(client, "search_with_filters", **arguments)
+            latencies[name].append(1000 * (perf_counter() - began))
+    stats = await call(client, "get_index_stats")
+    print(f"\n{stats['total_chunks']:,} chunks of {stats['unique_files']:,} files\n")
+    print("| search | p50 ms | p99 ms |\n|---|---|---|")
+    for name, found in latencies.items():
+        cuts = statistics.quantiles(found, n=100)
+        print(f"| {name} | {cuts[49]:.1f} | {cuts[98]:.1f} |")
+
+
+def first_sentences(files: list[Path]) -> Iterator[str]:
+    """Questions that such a library is asked: what its modules say they are for."""
+    found = 0
+    for file in files[:: max(1, len(files) // (3 * QUERIES))]:
+        _, opened, rest = file.read_text("utf-8", "replace").partition('"""')
+        sentence = " ".join(rest.partition("\n\n")[0].partition('"""')[0].split())
+        if opened and sentence and found < QUERIES:
+            found += 1
+            yield sentence[:200]
+
+
+async def check_nothing_is_lost(home: Path, folder: Path) -> None:
+    """Each character of each file, blanks aside, stands in its chunks, in order."""
+    texts: dict[str, list[tuple[int, str]]] = defaultdict(list)
+    async with open_engine(Settings(home=home)) as engine:
+        for record in await engine.get(Shelf("documents").chunks):
+            place = int(record.metadata["chunk_index"])
+            texts[str(record.metadata["source_file"])].append((place, record.text))
+    lost = [
+        path
+        for path, chunks in texts.items()
+        if "".join(read_text(Path(path), Path(path).suffix).split())
+        != "".join("".join(text.split()) for _, text in sorted(chunks))
+    ]
+    lines = sum(read_text(Path(path), Path(path).suffix).count("\n") for path in texts)
+    print(
+        f"\n{len(texts):,} files, {lines:,} lines: {len(lost)} files with something lost {lost[:5]}"
+    )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--whole", action="store_true", help="index all of it, ours alone")
+    parser.add_argument("--parts", type=int, default=6)
+    parser.add_argument("--part-files", type=int, default=12)
+    parser.add_argument(
+        "--plain-python", type=Path, default=ROOT / ".bench" / "venv" / "bin" / "python"
+    )
+    options = parser.parse_args()
+    with TemporaryDirectory(prefix="quinion-bench-") as scratch:
+        (Path(scratch) / "home").mkdir()
+        if options.whole:
+            anyio.run(index_whole, Path(scratch))
+        else:
+            anyio.run(
+                compare, options.parts, options.part_files, options.plain_python, Path(scratch)
+            )
+
+
+if __name__ == "__main__":
+    main()

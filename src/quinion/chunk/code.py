@@ -1,0 +1,169 @@
+"""Python → passages that never go from one function to the next.
+
+Each function and method has its own; so has what stands between them, in a class (its header,
+docstring and attributes) or in the module. What says nothing by itself goes with the definition
+that comes next: a class's bare header, an `else:`, a line of comment. Definitions of one name
+that follow each other, as overloads and properties do, may share a passage.
+
+What cannot be parsed is split by its lines, like a text, and so is what is too long to be code.
+"""
+
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import groupby
+
+from quinion.chunk.code_outline import Outline, Scope, read_outline
+from quinion.chunk.headings import PART, fit_heading
+from quinion.chunk.lines import LineCounter, line_starts
+from quinion.chunk.ruler import Measure, Ruler, Span
+from quinion.chunk.spans import BY_LINES, Level, Places, split_span
+from quinion.chunk.text import split_text
+from quinion.model.passage import Passage
+
+MAX_PARSED = 2_000_000
+"""Characters. Longer files are tables of data, which take 300 times their length in memory when
+they are parsed; the longest module of the standard library has 760,000."""
+
+
+def split_code(text: str, measure: Measure, size: int) -> list[Passage]:
+    """Passages of at most `size` tokens with what they are embedded under."""
+    if len(text) > MAX_PARSED:
+        return split_text(text, measure, size)
+    try:
+        outline = read_outline(text)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return split_text(text, measure, size)
+    return list(_Splitter(text, outline, measure, size).passages())
+
+
+@dataclass(frozen=True, slots=True)
+class _Region:
+    """Lines of one scope that follow each other, without those of the scopes inside it."""
+
+    first: int
+    last: int
+    scope: Scope
+
+
+class _Splitter:
+    def __init__(self, text: str, outline: Outline, measure: Measure, size: int) -> None:
+        self._text = text
+        self._outline = outline
+        self._measure = measure
+        self._size = size
+        self._ruler = Ruler(text, measure)
+        self._starts = line_starts(text)
+        self._lines = LineCounter(text)
+
+    def passages(self) -> Iterator[Passage]:
+        for region in self._join(_regions(self._outline.module)):
+            for start, end in self._split(region):
+                yield self._passage(region.scope, start, end)
+
+    def _join(self, regions: Iterable[_Region]) -> list[_Region]:
+        joined: list[_Region] = []
+        for region in reversed([*regions]):
+            if joined and self._belongs(region, joined[-1]):
+                joined[-1] = replace(joined[-1], first=region.first)
+            else:
+                joined.append(region)
+        return joined[::-1]
+
+    def _belongs(self, region: _Region, following: _Region) -> bool:
+        """Whether a region goes with the one after it, which keeps its name."""
+        both = self._weigh(region.first, following.last)
+        if region.scope.is_function:
+            room = self._size - self._size // PART
+            return both <= room and _names(region.scope) == _names(following.scope)
+        return (
+            not self._has_statement(region)
+            and (region.scope.outer is None or region.scope in following.scope.path)
+            and self._weigh(region.first, following.scope.body - 1) <= self._size // PART
+            and (both <= self._size or self._weigh(following.first, following.last) > self._size)
+        )
+
+    def _has_statement(self, region: _Region) -> bool:
+        statements = self._outline.statements
+        index = bisect_left(statements, region.first)
+        return index < len(statements) and statements[index] <= region.last
+
+    def _split(self, region: _Region) -> Iterator[Span]:
+        span = self._span(region.first, region.last)
+        path = region.scope.path
+        limit = self._size // PART
+        outer = _labels(path, region.first, region.last)
+        first = self._size - fit_heading(outer, self._measure, limit)[1]
+        if self._ruler.weigh(*span) <= first:
+            return split_span(self._ruler, span, first)
+        others = self._size - fit_heading(_labels(path), self._measure, limit)[1]
+        head = self._starts[max(region.scope.body - 1, 0)]
+        return split_span(self._ruler, span, others, self._levels(region), first, head)
+
+    def _levels(self, region: _Region) -> list[Level]:
+        cuts = self._outline.cuts
+        within = cuts[bisect_left(cuts, (region.first,)) : bisect_left(cuts, (region.last + 1,))]
+        levels: list[Level] = [
+            Places([self._starts[line - 1] for line, depth in within if depth <= deepest])
+            for deepest in sorted({depth for _, depth in within})
+        ]
+        return [*levels, *BY_LINES]
+
+    def _passage(self, region: Scope, start: int, end: int) -> Passage:
+        first, last = self._lines.at(start), self._lines.at(end - 1)
+        tokens = self._ruler.count(start, end)
+        scope = region.around(first, last)
+        limit = min(self._size // PART, self._size - tokens)
+        heading, _ = fit_heading(_labels(scope.path, first, last), self._measure, limit)
+        return Passage(
+            text=self._text[start:end],
+            start=start,
+            end=end,
+            tokens=tokens,
+            heading=heading,
+            metadata={**_names(scope), "start_line": first, "end_line": last},
+        )
+
+    def _weigh(self, first: int, last: int) -> int:
+        return self._ruler.weigh(*self._span(first, last))
+
+    def _span(self, first: int, last: int) -> Span:
+        return self._starts[first - 1], self._starts[last]
+
+
+def _regions(scope: Scope) -> Iterator[_Region]:
+    """The scope's lines and, in between, those of the scopes inside it; functions are whole."""
+    line = scope.first
+    for inner in scope.inner:
+        if line < inner.first:
+            yield _Region(line, inner.first - 1, scope)
+        if inner.is_function:
+            yield _Region(inner.first, inner.last, inner)
+        else:
+            yield from _regions(inner)
+        line = inner.last + 1
+    if line <= scope.last:
+        yield _Region(line, scope.last, scope)
+
+
+def _names(scope: Scope) -> dict[str, str]:
+    """The names of the innermost class and of the function in it, with what they are inside of."""
+    path = scope.path
+    depth = max((i for i, each in enumerate(path, 1) if not each.is_function), default=0)
+    names = {
+        "class_name": ".".join(each.name for each in path[:depth]),
+        "function_name": ".".join(each.name for each in path[depth:]),
+    }
+    return {key: name for key, name in names.items() if name}
+
+
+def _labels(path: Sequence[Scope], first: int = 0, last: int = 0) -> list[str]:
+    """What the scopes are called, but for those whose headers are in these lines."""
+    hidden = (scope for scope in path if not first <= scope.header <= last)
+    labels = []
+    for is_function, scopes in groupby(hidden, lambda scope: scope.is_function):
+        if is_function:
+            labels += [f"def {scope.name}" for scope in scopes]
+        else:
+            labels.append("class " + ".".join(scope.name for scope in scopes))
+    return labels

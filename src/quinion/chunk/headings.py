@@ -1,0 +1,20 @@
+"""What a passage stands under, short enough to be embedded with it."""
+
+from collections.abc import Sequence
+
+from quinion.chunk.ruler import Measure
+
+SEPARATOR = " > "
+
+PART = 4
+"""A heading may take one part in so many of a passage's size."""
+
+
+def fit_heading(parts: Sequence[str], measure: Measure, limit: int) -> tuple[str, int]:
+    """The parts, joined, without as many outer ones as are too many, and the tokens of it."""
+    for outer in range(len(parts)):
+        heading = SEPARATOR.join(parts[outer:])
+        tokens = len(measure(heading))
+        if tokens <= limit:
+            return heading, tokens
+    return "", 0

@@ -1,0 +1,72 @@
+"""Markdown → passages that never go from one section to the next.
+
+A passage says which headings it stands under. A heading without text of its own goes with the
+first section inside it, whose path names it too.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from quinion.chunk.headings import PART, SEPARATOR, fit_heading
+from quinion.chunk.lines import LineCounter
+from quinion.chunk.markdown_outline import Section, read_outline
+from quinion.chunk.ruler import Measure, Ruler, Span
+from quinion.chunk.spans import BY_LINES, Level, split_span
+from quinion.model.passage import Passage
+
+
+def split_markdown(text: str, measure: Measure, size: int) -> list[Passage]:
+    """Passages of at most `size` tokens with what they are embedded under."""
+    ruler = Ruler(text, measure)
+    lines = LineCounter(text)
+    outline = read_outline(text)
+    levels = (*outline.levels, *BY_LINES)
+    return [
+        Passage(
+            text=text[start:end],
+            start=start,
+            end=end,
+            tokens=ruler.count(start, end),
+            heading=heading,
+            metadata={
+                "header_path": SEPARATOR.join(section.path),
+                "header_level": section.level,
+                "start_line": lines.at(start),
+                "end_line": lines.at(end - 1),
+            },
+        )
+        for section in _join_bare(outline.sections, ruler, size // PART)
+        for (start, end), heading in _split_section(section, ruler, measure, size, levels)
+    ]
+
+
+def _join_bare(sections: Sequence[Section], ruler: Ruler, limit: int) -> list[Section]:
+    """The sections, those that are a short heading and nothing else with their first child."""
+    joined: list[Section] = []
+    for section in reversed(sections):
+        is_bare = section.level > 0 and not ruler.text[section.body : section.end].strip()
+        if (
+            is_bare
+            and joined
+            and joined[-1].level > section.level
+            and ruler.weigh(section.start, joined[-1].body) <= limit
+        ):
+            joined[-1] = replace(joined[-1], start=section.start, outer=section.outer)
+        else:
+            joined.append(section)
+    return joined[::-1]
+
+
+def _split_section(
+    section: Section, ruler: Ruler, measure: Measure, size: int, levels: Sequence[Level]
+) -> Iterator[tuple[Span, str]]:
+    """The section's parts, each with the heading that it does not show itself."""
+    span = (section.start, section.end)
+    outer, outer_tokens = fit_heading(section.outer, measure, size // PART)
+    first = size - outer_tokens
+    if ruler.weigh(*span) <= first:
+        yield from ((part, outer) for part in split_span(ruler, span, first))
+        return
+    path, path_tokens = fit_heading(section.path, measure, size // PART)
+    parts = split_span(ruler, span, size - path_tokens, levels, first, section.body)
+    yield from ((part, path if index else outer) for index, part in enumerate(parts))

@@ -1,0 +1,47 @@
+"""Pages → passages that never go from one page to the next."""
+
+from collections.abc import Sequence
+from enum import StrEnum
+
+from quinion.chunk.ruler import Measure, Ruler
+from quinion.chunk.spans import BY_SENTENCES, split_span
+from quinion.model.page import Page
+from quinion.model.passage import Passage
+
+
+class Position(StrEnum):
+    """Where on its page a passage is; the only one is at the start."""
+
+    START = "start"
+    MIDDLE = "middle"
+    END = "end"
+
+
+def split_pages(pages: Sequence[Page], measure: Measure, size: int) -> list[Passage]:
+    """Passages of at most `size` tokens; their places are those in their page's own text."""
+    return [passage for page in pages for passage in _split_page(page, measure, size)]
+
+
+def _split_page(page: Page, measure: Measure, size: int) -> list[Passage]:
+    ruler = Ruler(page.text, measure)
+    spans = list(split_span(ruler, (0, len(page.text)), size, BY_SENTENCES))
+    return [
+        Passage(
+            text=page.text[start:end],
+            start=start,
+            end=end,
+            tokens=ruler.count(start, end),
+            heading="",
+            metadata={
+                "page_number": page.number,
+                "page_position": str(_position(index, len(spans))),
+            },
+        )
+        for index, (start, end) in enumerate(spans)
+    ]
+
+
+def _position(index: int, count: int) -> Position:
+    if index == 0:
+        return Position.START
+    return Position.END if index == count - 1 else Position.MIDDLE

@@ -1,0 +1,25 @@
+"""The text of a file → passages, by the file's format."""
+
+from quinion.chunk.code import split_code
+from quinion.chunk.markdown import split_markdown
+from quinion.chunk.ruler import Measure
+from quinion.chunk.text import split_text
+from quinion.model.passage import Format, Passage
+
+_SPLITTERS = {
+    Format.MARKDOWN: split_markdown,
+    Format.TEXT: split_text,
+    Format.CODE: split_code,
+}
+
+
+def split_file_text(text: str, format: Format, measure: Measure, size: int) -> list[Passage]:
+    """Passages of at most `size` tokens, headings included: in order, disjoint, nothing left out.
+
+    Raises:
+        ValueError: the format is one with pages, which `split_pages` splits.
+    """
+    splitter = _SPLITTERS.get(format)
+    if splitter is None:
+        raise ValueError(f"{format} files are split by pages, not as one text")
+    return splitter(text, measure, size)

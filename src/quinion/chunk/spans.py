@@ -1,0 +1,158 @@
+"""A span too long for one passage → spans that fit, cut where it hurts least.
+
+Cuts are looked for level by level: at the blocks or statements that a format knows of, then at
+paragraphs, lines, sentences and words. From each start as much is taken as fits, up to the last
+cut of the coarsest level that leaves neither a scrap behind nor, if it can be helped, a unit in
+two that would have fitted. Where there is no cut at all, the text is cut anywhere.
+
+The spans do not overlap, and what lies between them is white space. Every search is within a
+window of one passage's length, so the work grows with the length of the text and no faster.
+"""
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from quinion.chunk.ruler import Ruler, Span
+
+_LEADING_BLANK = re.compile(r"\s*")
+
+
+class Level(Protocol):
+    """Places of one kind at which a text may be cut."""
+
+    def last(self, text: str, start: int, end: int) -> int | None:
+        """The last such place after `start`, `end` at most."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Places:
+    """Places that are known, ascending: where units begin."""
+
+    places: Sequence[int]
+
+    def last(self, text: str, start: int, end: int) -> int | None:
+        index = bisect_right(self.places, end)
+        place = self.places[index - 1] if index else start
+        return place if place > start else None
+
+
+@dataclass(frozen=True, slots=True)
+class Marks:
+    """Places after what a pattern matches: it needs no look ahead, for the window ends there."""
+
+    pattern: re.Pattern[str]
+
+    def last(self, text: str, start: int, end: int) -> int | None:
+        place = None
+        for match in self.pattern.finditer(text, start, end):
+            place = match.end()
+        return place
+
+
+_SENTENCE_END = r"[.!?…][\"')\]”’»]*"
+PARAGRAPHS = Marks(re.compile(r"\n[^\S\n]*\n"))
+SENTENCES = Marks(re.compile(rf"{_SENTENCE_END}\s|[。！？]"))
+SENTENCE_LINES = Marks(re.compile(rf"{_SENTENCE_END}[^\S\n]*\n"))
+LINES = Marks(re.compile(r"\n"))
+WORDS = Marks(re.compile(r"\s"))
+
+BY_LINES: tuple[Level, ...] = (PARAGRAPHS, SENTENCE_LINES, LINES, SENTENCES, WORDS)
+"""For what is written in lines: a cut inside a line is worse than one inside a sentence."""
+
+BY_SENTENCES: tuple[Level, ...] = (PARAGRAPHS, SENTENCES, LINES, WORDS)
+"""For what was broken into lines by a printer."""
+
+
+def split_span(
+    ruler: Ruler,
+    span: Span,
+    size: int,
+    levels: Sequence[Level] = BY_LINES,
+    first: int | None = None,
+    head: int = 0,
+) -> Iterator[Span]:
+    """The parts of the span that have no more than `size` tokens, in order and none of them blank.
+
+    A part begins with the indentation of its first line and ends with its last visible letter.
+    Where `first` is given it is the first part's size. A heading that ends at `head` is not cut
+    off from what comes after it, if it takes less than a third of the first part.
+    """
+    text, room = ruler.text, size if first is None else first
+    end = _visible_end(text, *span)
+    start = _visible_start(text, span[0], end, room)
+    head = _skip_blank(text, head) if ruler.weigh(start, head) <= room // 3 else 0
+    while start < end:
+        if _fits(ruler, start, end, room):
+            place = end
+        else:
+            place = _cut(ruler, start, end, room, levels, head)
+        yield start, _visible_end(text, start, place)
+        room = size
+        start = _visible_start(text, place, end, room)
+
+
+def _fits(ruler: Ruler, start: int, end: int, size: int) -> bool:
+    return ruler.weigh(start, end) <= size and ruler.count(start, end) <= size
+
+
+def _cut(ruler: Ruler, start: int, end: int, size: int, levels: Sequence[Level], head: int) -> int:
+    """Where the span from `start`, of which not all fits, ends best."""
+    place = _choose(ruler, start, end, size, levels, head)
+    # It may have more tokens than it seemed, where it begins or ends inside a word.
+    while place - start > 1 and ruler.count(start, place) > size:
+        place = (start + place) // 2
+    return place
+
+
+def _choose(
+    ruler: Ruler, start: int, end: int, size: int, levels: Sequence[Level], head: int
+) -> int:
+    scrap, crumb = size // 4, size // 12
+    window = min(ruler.reach(start, size), end)
+    after = max(_skip_blank(ruler.text, start), min(head, window))
+    for level in levels:
+        place = level.last(ruler.text, after, window)
+        if place is None:
+            continue
+        weight = ruler.weigh(start, place)
+        if weight >= scrap or (weight >= crumb and _next_fits(ruler, place, end, size, level)):
+            if ruler.weigh(place, end) >= scrap:
+                return place
+            # Only a scrap would be left: rather an earlier place, if there is a good one.
+            balanced = min(place, ruler.reach(start, max(1, ruler.weigh(start, end) - scrap)))
+            earlier = level.last(ruler.text, after, balanced)
+            return earlier if earlier and ruler.weigh(start, earlier) >= scrap else place
+    return window
+
+
+def _next_fits(ruler: Ruler, place: int, end: int, size: int, level: Level) -> bool:
+    """Whether what comes after the place, up to the level's next, is short enough to be whole."""
+    start = _skip_blank(ruler.text, place)
+    window = ruler.reach(start, size)
+    return window >= end or level.last(ruler.text, start, window) is not None
+
+
+def _skip_blank(text: str, start: int) -> int:
+    match = _LEADING_BLANK.match(text, start)
+    assert match is not None
+    return match.end()
+
+
+def _visible_start(text: str, start: int, end: int, size: int) -> int:
+    """The first visible letter, or the beginning of its line if only indentation is between.
+
+    Indentation of more than `size` characters is none, and would take the room of text.
+    """
+    visible = min(_skip_blank(text, start), end)
+    line = text.rfind("\n", max(start - 1, 0), visible) + 1
+    if line == 0 and start > 0:
+        return visible
+    return line if visible - line <= size else visible
+
+
+def _visible_end(text: str, start: int, end: int) -> int:
+    return start + len(text[start:end].rstrip())

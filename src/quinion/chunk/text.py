@@ -1,0 +1,23 @@
+"""Plain text → passages: paragraphs, as many together as fit."""
+
+from quinion.chunk.lines import LineCounter
+from quinion.chunk.ruler import Measure, Ruler
+from quinion.chunk.spans import split_span
+from quinion.model.passage import Passage
+
+
+def split_text(text: str, measure: Measure, size: int) -> list[Passage]:
+    """Passages of at most `size` tokens, each with the lines that it stands on."""
+    ruler = Ruler(text, measure)
+    lines = LineCounter(text)
+    return [
+        Passage(
+            text=text[start:end],
+            start=start,
+            end=end,
+            tokens=ruler.count(start, end),
+            heading="",
+            metadata={"start_line": lines.at(start), "end_line": lines.at(end - 1)},
+        )
+        for start, end in split_span(ruler, (0, len(text)), size)
+    ]

@@ -1,0 +1,1 @@
+"""Pictures of elements → what they show, in words and in LaTeX."""

@@ -1,0 +1,89 @@
+"""What a model answered, made fit to be kept: only the words or the LaTeX, and not too many.
+
+Models wrap their answers in JSON, code fences, dollar signs and politeness, whatever they were
+asked for. All of that is taken off.
+"""
+
+import json
+import re
+import unicodedata
+from typing import Any
+
+MAX_ANSWER = 16_000
+"""Characters that are looked at."""
+MAX_DESCRIPTION = 1_500
+MAX_LATEX = 2_000
+
+_THOUGHTS = re.compile(r"<think>.*?(</think>|\Z)", re.DOTALL)
+_FENCED = re.compile(r"```[\w-]*\n(.*?)```", re.DOTALL)
+_DISPLAYED = re.compile(r"\$\$(.+?)\$\$|\\\[(.+?)\\\]", re.DOTALL)
+_INLINE = re.compile(r"\$([^$]+)\$|\\\((.+)\\\)", re.DOTALL)
+_COMMENT = re.compile(r"(?<!\\)%.*")
+_NUMBER = re.compile(r"\\(tag\*?|label)\s*\{[^{}]*\}")
+_NAMES = re.compile(r"\\(text\w*|mathrm|mathsf|mbox|operatorname\*?)\s*\{[^{}]*\}|\\[a-zA-Z]+")
+_PROSE = re.compile(r"([A-Za-z]{2,}[\s,]+){3}[A-Za-z]{2,}")
+_OBJECT = re.compile(r'\{\s*"')
+_ESCAPED_COMMAND = re.compile(r"\\\\[a-zA-Z]")
+_LONE_BACKSLASH = re.compile(r'\\(?!")')
+
+
+def clean_description(answer: str) -> str:
+    """The description in one line; empty if there is none."""
+    line = _in_one_line(_pick(_unwrap(answer), "description"))
+    if len(line) <= MAX_DESCRIPTION:
+        return line
+    return line[:MAX_DESCRIPTION].rsplit(" ", 1)[0] + " …"
+
+
+def clean_latex(answer: str) -> str:
+    """The LaTeX in one line; empty if the answer is something else, or too long to be one."""
+    text = _unwrap(answer)
+    if _OBJECT.match(text):
+        text = _pick(_mend_escapes(text), "latex").strip()
+    if found := _DISPLAYED.search(text) or _INLINE.fullmatch(text):
+        text = next(filter(None, found.groups()))
+    line = _in_one_line(_NUMBER.sub("", _COMMENT.sub("", text)))
+    if len(line) > MAX_LATEX or _PROSE.search(_NAMES.sub(" ; ", line)):
+        return ""
+    return line
+
+
+def _unwrap(answer: str) -> str:
+    text = _THOUGHTS.sub("", answer[:MAX_ANSWER]).strip()
+    fenced = _FENCED.search(text)
+    return fenced[1].strip() if fenced else text
+
+
+def _pick(text: str, key: str) -> str:
+    """The value of the key, if the text is a JSON object; else the text."""
+    try:
+        found: Any = json.loads(text, strict=False)
+    except (ValueError, RecursionError):
+        return text
+    if not isinstance(found, dict):
+        return text
+    value = found.get(key)
+    return value if isinstance(value, str) else ""
+
+
+def _mend_escapes(text: str) -> str:
+    r"""JSON with LaTeX in it, its backslashes escaped.
+
+    Many models write `{"latex": "\frac…"}`, which is a form feed and `rac`.
+    """
+    if _ESCAPED_COMMAND.search(text):
+        return text
+    return _LONE_BACKSLASH.sub(r"\\\\", text)
+
+
+def _in_one_line(text: str) -> str:
+    """Without line breaks, control characters, and characters that hide or turn text around."""
+    shown = (
+        character if unicodedata.category(character)[0] not in "CZ" else _blank(character)
+        for character in text
+    )
+    return " ".join("".join(shown).split())
+
+
+def _blank(character: str) -> str:
+    return " " if character.isspace() else ""

@@ -1,0 +1,132 @@
+"""`quinion library add`, step by step.
+
+    admit → known already? → read pages → find elements → split → embed → keep original → store
+
+Until the last two steps nothing is written. The original is kept first; if the process dies
+before the document is listed, the next start sweeps it away.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from quinion.chunk.paged import split_pages
+from quinion.embed.port import Vectors
+from quinion.model.element import Element
+from quinion.model.page import Page
+from quinion.model.record import Record
+from quinion.pipeline import ingest
+from quinion.pipeline.elements import find_elements
+from quinion.pipeline.engine import in_thread
+from quinion.pipeline.passages import ANY_PICTURE
+from quinion.pipeline.progress import Progress
+from quinion.pipeline.source import Source, admit, check_unchanged
+from quinion.pipeline.turns import Turns
+from quinion.servers.doclibrary.library import Library
+from quinion.servers.doclibrary.records import (
+    CONTENT,
+    DOCUMENTS,
+    Document,
+    count_types,
+    document_record,
+    figure_record,
+    figures_of,
+    now,
+    passage_records,
+    placeholder,
+    possible_slugs,
+)
+
+EXTENSIONS = frozenset({".pdf"})
+PASSAGE_TOKENS = 254
+"""What the local model sees of a text."""
+SLICE_RECORDS = 256
+
+
+class Adding:
+    """Takes documents in; the same one asked for twice at once is taken once."""
+
+    def __init__(self, library: Library) -> None:
+        self._library = library
+        self._turns = Turns()
+
+    async def add(self, file_path: str, progress: Progress) -> tuple[Document, bool]:
+        """Add a PDF; the document, and whether it is new.
+
+        Raises:
+            FileProblem, ToolMissing: the file can't be taken in.
+            StoreUnavailable, ModelUnavailable: as they say.
+        """
+        engine = self._library.engine
+        source = await in_thread(admit, file_path, EXTENSIONS, engine.settings.read_roots)
+        async with self._turns.take(source.sha256):
+            for document in await self._library.documents():
+                if document.sha256 == source.sha256:
+                    return document, False
+            return await self._take_in(source, progress), True
+
+    async def _take_in(self, source: Source, progress: Progress) -> Document:
+        engine = self._library.engine
+        options = {"ocr": engine.settings.enable_ocr, "extension": source.path.suffix}
+        about = await engine.workers.first("describe", path=str(source.real_path), options=options)
+        reading = await ingest.read(
+            engine,
+            source,
+            ocr=engine.settings.enable_ocr,
+            threshold=ANY_PICTURE,
+            progress=progress,
+        )
+        count = len(reading.pages)
+
+        async def second_half(done: float, _: float, message: str) -> None:
+            await progress(count + done, 2 * count, message)
+
+        elements = await find_elements(engine, source, count, second_half)
+        await in_thread(check_unchanged, source)
+        draft = Document(
+            slug="",
+            title=about["title"] or source.path.stem,
+            source_file=source.path.name,
+            sha256=source.sha256,
+            total_pages=count,
+            keywords=tuple(about["keywords"]),
+            date_added=now(),
+            counts=count_types(elements),
+        )
+        return await self._store(source, draft, reading.pages, elements)
+
+    async def _store(
+        self, source: Source, draft: Document, pages: Sequence[Page], elements: list[Element]
+    ) -> Document:
+        library, engine = self._library, self._library.engine
+        passages = await in_thread(
+            lambda: split_pages(pages, engine.counter.starts, PASSAGE_TOKENS)
+        )
+        async with library.writing:
+            taken = {document.slug for document in await library.documents()}
+            slug = next(slug for slug in possible_slugs(source.path) if slug not in taken)
+            document = replace(draft, slug=slug)
+            records = [
+                *passage_records(slug, passages),
+                *map(figure_record, figures_of(slug, elements)),
+            ]
+            vectors = await self._embed(records)
+            async with (
+                library.keeping(source.real_path, source.sha256),
+                engine.writing(document.traces()) as writer,
+            ):
+                if records:
+                    await writer.upsert(CONTENT, records, vectors)
+                await writer.upsert(DOCUMENTS, [document_record(document)], placeholder())
+        return document
+
+    async def _embed(self, records: list[Record]) -> Vectors:
+        parts = [
+            await in_thread(
+                self._library.engine.model.embed,
+                [record.text for record in records[start : start + SLICE_RECORDS]],
+            )
+            for start in range(0, len(records), SLICE_RECORDS)
+        ]
+        return np.concatenate(parts) if parts else np.empty((0, 0), np.float32)

@@ -1,0 +1,301 @@
+"""The shapes of the contract's answers, and their wording.
+
+Three tools answer with JSON. The others answer with text, as the contract says; what the text
+says goes along as structured content, an addition for programs.
+"""
+
+from typing import Literal
+
+from mcp.types import CallToolResult, ImageContent, TextContent
+from pydantic import BaseModel, Field
+
+from quinion.model.record import Hit
+from quinion.model.rows import to_csv, to_markdown
+from quinion.servers.contract import Answer, as_json
+from quinion.servers.doclibrary.records import TEXT, Document, Figure
+
+SHOWN_CHARACTERS = 300
+"""Of a result's content."""
+LONGEST_PART = 20_000
+"""Characters of an element's text, context or table that are shown."""
+
+
+class Failed(BaseModel):
+    """Something went wrong."""
+
+    error: str = Field(description='Begins with "Error:".')
+
+
+class Result(BaseModel):
+    """One passage or element that was found."""
+
+    type: str = Field(description="`text`, or the type of the element.")
+    document_slug: str
+    page_number: int
+    score: float = Field(description="0 to 1, higher is better.")
+    content: str
+    element_label: str | None = None
+
+    @classmethod
+    def of(cls, hit: Hit) -> "Result":
+        """A hit of the engine, in the contract's words."""
+        metadata = hit.record.metadata
+        kind = str(metadata["kind"])
+        return cls(
+            type=kind,
+            document_slug=str(metadata["document_slug"]),
+            page_number=int(metadata["page_number"]),
+            score=hit.score,
+            content=_shorten(hit.record.text),
+            element_label=None if kind == TEXT else str(metadata["label"]),
+        )
+
+    def word(self, place: int) -> str:
+        """The result for people and models."""
+        head = "TEXT CHUNK" if self.type == TEXT else f"{self.type.upper()}: {self.element_label}"
+        return (
+            f"[{place}] {head}\n"
+            f"  Document: {self.document_slug}\n"
+            f"  Page: {self.page_number}\n"
+            f"  Score: {self.score:.1%}\n"
+            f"  Content: {self.content}"
+        )
+
+
+class Found(BaseModel):
+    """What a search found, best first."""
+
+    query: str
+    results: list[Result]
+
+    def word(self, noun: str) -> str:
+        """The results for people and models."""
+        if not self.results:
+            return f"No {noun} found for query: {self.query}"
+        head = f"Found {len(self.results)} {noun} for: {self.query}"
+        return "\n\n".join([head, *(r.word(place) for place, r in enumerate(self.results, 1))])
+
+
+class Details(BaseModel):
+    """An element, with all that is known of it."""
+
+    element_type: str
+    element_label: str
+    document_slug: str
+    document_title: str
+    page_number: int
+    caption: str
+    description: str
+    context: str
+    text: str = Field(description="What stands inside the element.")
+    table_markdown: str | None = None
+    table_csv: str | None = None
+    latex: str | None = None
+    box: list[float] = Field(description="Left, top, right, bottom in points on the page.")
+
+    @classmethod
+    def of(cls, figure: Figure, document: Document) -> "Details":
+        """A figure of the library, in the contract's words."""
+        element = figure.element
+        return cls(
+            element_type=str(element.type),
+            element_label=element.label,
+            document_slug=document.slug,
+            document_title=document.title,
+            page_number=element.page,
+            caption=element.caption,
+            description=figure.description or element.caption,
+            context=element.context[:LONGEST_PART],
+            text=element.text[:LONGEST_PART],
+            table_markdown=to_markdown(element.table)[:LONGEST_PART] if element.table else None,
+            table_csv=to_csv(element.table)[:LONGEST_PART] if element.table else None,
+            latex=figure.latex or None,
+            box=[element.box.x0, element.box.y0, element.box.x1, element.box.y1],
+        )
+
+    def word(self) -> str:
+        """The element for people and models."""
+        lines = [
+            f"Type: {self.element_type.upper()}",
+            f"Label: {self.element_label}",
+            f"Document: {self.document_title} ({self.document_slug})",
+            f"Page: {self.page_number}",
+        ]
+        parts = {
+            "Caption": self.caption if self.caption != self.description else "",
+            "Description": self.description or "No description available",
+            "Context": self.context,
+            "Table": self.table_markdown,
+            "Text": self.text if not self.table_markdown else "",
+            "LaTeX": self.latex,
+        }
+        lines += [f"\n{name}:\n{part}" for name, part in parts.items() if part]
+        return "\n".join(lines)
+
+
+class ElementCounts(BaseModel):
+    """How many elements there are of each type."""
+
+    figures: int = 0
+    tables: int = 0
+    equations: int = 0
+    diagrams: int = 0
+    charts: int = 0
+
+
+class Listed(BaseModel):
+    """A document of the library."""
+
+    slug: str
+    title: str
+    source_file: str
+    total_pages: int
+    keywords: list[str]
+    date_added: str
+    indexed_elements: ElementCounts
+
+    @classmethod
+    def of(cls, document: Document) -> "Listed":
+        """A document of the library, in the contract's words."""
+        return cls(
+            slug=document.slug,
+            title=document.title,
+            source_file=document.source_file,
+            total_pages=document.total_pages,
+            keywords=list(document.keywords),
+            date_added=document.date_added.isoformat(timespec="seconds"),
+            indexed_elements=ElementCounts.model_validate(document.counts),
+        )
+
+
+class Matches(BaseModel):
+    """Documents whose name matches."""
+
+    results: list[Listed]
+    total_count: int = Field(description="How many match, shown or not.")
+
+
+class Pagination(BaseModel):
+    """Where in the list a page is."""
+
+    page: int
+    page_size: int
+    total_pages: int
+    total_documents: int
+
+
+class ListedPage(BaseModel):
+    """A part of the list of documents."""
+
+    documents: list[Listed]
+    pagination: Pagination
+
+
+class Listing(BaseModel):
+    """All documents, as many as fit."""
+
+    documents: list[Listed]
+    total_documents: int
+
+    def word(self) -> str:
+        """The list for people and models."""
+        if not self.documents:
+            return (
+                "No documents found in the library. "
+                "Documents are added with: quinion library add FILE"
+            )
+        lines = ["Available documents:"]
+        for document in self.documents:
+            lines += [
+                f"\n## {document.title} ({document.slug})",
+                f"   Pages: {document.total_pages}",
+            ]
+        if len(self.documents) < self.total_documents:
+            rest = self.total_documents - len(self.documents)
+            lines.append(f"\n… and {rest} more: use list_documents_paginated.")
+        return "\n".join(lines)
+
+
+class Status(BaseModel):
+    """Whether all is well."""
+
+    embedding: str
+    database: str
+    config: str
+    documents: int | None
+
+    def word(self) -> str:
+        """The status for people and models."""
+        return (
+            "Document Library Status\n\n"
+            f"Embedding server: {self.embedding}\n"
+            f"Database: {self.database}\n"
+            f"Config source: {self.config}"
+        )
+
+
+class Added(BaseModel):
+    """A document that is in the library now, or was already."""
+
+    status: Literal["added", "already_in_library"]
+    document: Listed
+
+
+class NotDescribed(BaseModel):
+    """An element that the vision model had nothing to say about."""
+
+    element_label: str
+    page_number: int
+    reason: str
+
+
+class Enriched(BaseModel):
+    """What a vision model has said about a document's elements."""
+
+    document_slug: str
+    asked: int = Field(description="Answers that the model gave.")
+    remembered: int = Field(description="Answers that were known from before.")
+    remaining: int = Field(description="Elements that were left for another run.")
+    not_described: list[NotDescribed]
+
+
+class Elements(BaseModel):
+    """Elements of a document, and where to go on."""
+
+    elements: list[Details]
+    next_element: int | None
+
+
+SearchAnswer = Answer[Found | Failed]
+DetailsAnswer = Answer[Details | Failed]
+InfoAnswer = Answer[Listed | Failed]
+MatchesAnswer = Answer[Matches | Failed]
+ListingAnswer = Answer[Listing | Failed]
+ListedPageAnswer = Answer[ListedPage | Failed]
+StatusAnswer = Answer[Status | Failed]
+AddAnswer = Answer[Added | Failed]
+EnrichAnswer = Answer[Enriched | Failed]
+ElementsAnswer = Answer[Elements | Failed]
+
+
+def say(answer: BaseModel, text: str | None = None) -> CallToolResult:
+    """An answer in words, JSON if there are none, with its data."""
+    return CallToolResult(
+        content=[TextContent(type="text", text=text if text is not None else as_json(answer))],
+        structured_content=answer.model_dump(mode="json"),
+    )
+
+
+def show(text: str, picture: str) -> CallToolResult:
+    """An answer in words and a PNG image, in base64."""
+    return CallToolResult(
+        content=[
+            TextContent(type="text", text=text),
+            ImageContent(type="image", data=picture, mime_type="image/png"),
+        ]
+    )
+
+
+def _shorten(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= SHOWN_CHARACTERS else line[:SHOWN_CHARACTERS].rstrip() + "..."

@@ -1,0 +1,229 @@
+"""The library: its documents looked up, searched and shown. They are added by `adding`."""
+
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager, suppress
+from difflib import get_close_matches
+from pathlib import Path
+
+import anyio
+
+from quinion.errors import (
+    DocumentMissing,
+    ElementMissing,
+    ExtractionFailed,
+    InvalidInput,
+    OriginalMissing,
+)
+from quinion.model.element import ElementType, fold_label
+from quinion.model.record import Hit
+from quinion.pipeline.engine import Engine, in_thread
+from quinion.pipeline.pictures import Pictures
+from quinion.servers.doclibrary.records import (
+    CONTENT,
+    DOCUMENTS,
+    TEXT,
+    Document,
+    Figure,
+    document_of,
+    figure_of,
+)
+from quinion.store.blobs import Blobs
+from quinion.store.filters import all_of
+
+FOLDER = "library"
+MOST_NAMED = 8
+"""How many near misses an error names."""
+
+
+class Library:
+    """The documents of one home. `writing` is held by whoever changes them."""
+
+    def __init__(self, engine: Engine) -> None:
+        self.folder = engine.settings.home / FOLDER
+        self.engine = engine
+        self.originals = Blobs(self.folder / "originals")
+        self.pictures = Pictures(engine, self.folder / "pictures")
+        self.writing = anyio.Lock()
+        self._swept = False
+
+    async def documents(self) -> list[Document]:
+        """All documents, by title."""
+        found = map(document_of, await self.engine.get(DOCUMENTS))
+        documents = sorted(found, key=lambda document: (document.title.casefold(), document.slug))
+        if not self._swept:
+            self._swept = True
+            listed = {one.sha256 for one in documents}
+            await in_thread(self.originals.sweep, listed)
+            await in_thread(self.pictures.sweep, listed)
+        return documents
+
+    async def document(self, slug: str) -> Document:
+        """The document of this slug.
+
+        Raises:
+            DocumentMissing: there is none; the nearest are named.
+        """
+        documents = await self.documents()
+        for document in documents:
+            if document.slug == slug:
+                return document
+        near = get_close_matches(slug, [document.slug for document in documents], MOST_NAMED)
+        raise DocumentMissing(f"Document '{slug}' not found.{_did_you_mean(near)}")
+
+    async def find(self, query: str) -> list[Document]:
+        """The documents whose slug, title or file name has all words of the query."""
+        words = query.casefold().split()
+
+        def fits(document: Document) -> bool:
+            text = " ".join((document.slug, document.title, document.source_file)).casefold()
+            return all(word in text for word in words)
+
+        return [document for document in await self.documents() if fits(document)]
+
+    async def search(
+        self, query: str, limit: int, slug: str | None, kinds: Sequence[str] | None
+    ) -> list[Hit]:
+        """Passages and elements nearest in meaning to the query.
+
+        Raises:
+            DocumentMissing: there is no document of this slug.
+            InvalidInput: the query has no word in it.
+        """
+        if slug is not None:
+            await self.document(slug)
+        where = all_of(
+            {"document_slug": slug} if slug is not None else None,
+            {"kind": {"$in": list(kinds)}} if kinds else None,
+        )
+        vector = await self.engine.embed_query(query, self.engine.model)
+        return await self.engine.nearest(CONTENT, vector, limit, where)
+
+    async def elements(self, slug: str) -> list[Figure]:
+        """The elements of a document, in its order."""
+        await self.document(slug)
+        where = all_of({"document_slug": slug}, {"kind": {"$ne": TEXT}})
+        figures = map(figure_of, await self.engine.get(CONTENT, where=where))
+        return sorted(figures, key=lambda figure: int(figure.id.rpartition(":")[2]))
+
+    async def element(self, slug: str, label: str, page: int | None) -> Figure:
+        """The element of this label, and on this page if one is given.
+
+        Raises:
+            DocumentMissing, ElementMissing: there is none; the nearest are named.
+            InvalidInput: there are several.
+        """
+        elements = await self.elements(slug)
+        named = [one for one in elements if fold_label(one.element.label) == fold_label(label)]
+        found = [one for one in named if page is None or one.element.page == page]
+        if not found:
+            raise ElementMissing(_miss(slug, label, page, named, elements))
+        if len(found) > 1 and len({one.element.page for one in found}) > 1:
+            choices = "; ".join(
+                f"page {one.element.page} ({one.element.type})" for one in found[:MOST_NAMED]
+            )
+            raise InvalidInput(
+                f"Several elements of '{slug}' are called '{label}': {choices}. "
+                "Give page_number to choose one."
+            )
+        return found[0]
+
+    async def show_element(self, figure: Figure) -> bytes:
+        """A PNG of the element: its LaTeX rendered where that can be done, else its part of the
+        page.
+
+        Raises:
+            OriginalMissing: the document's file is gone.
+        """
+        if figure.element.type is ElementType.EQUATION and figure.latex:
+            # A model wrote it; what can't be set is shown as the page has it.
+            with suppress(InvalidInput, ExtractionFailed):
+                return await self.pictures.formula(figure.latex)
+        document = await self.document(figure.document_slug)
+        path = await self._original(document)
+        page, box = figure.element.page, figure.element.box
+        with _naming(document):
+            return await self.pictures.crop(path, document.sha256, page, box)
+
+    async def show_page(self, document: Document, number: int) -> bytes:
+        """A PNG of a page.
+
+        Raises:
+            InvalidInput: there is no such page.
+            OriginalMissing: the document's file is gone.
+        """
+        if not 1 <= number <= document.total_pages:
+            raise InvalidInput(
+                f"Page {number} not found. Document has {document.total_pages} pages."
+            )
+        path = await self._original(document)
+        with _naming(document):
+            return await self.pictures.page(path, document.sha256, number)
+
+    async def remove(self, slug: str) -> Document:
+        """Take a document out of the library, its original and its pictures too.
+
+        Raises:
+            DocumentMissing: there is no document of this slug.
+        """
+        async with self.writing:
+            document = await self.document(slug)
+            with anyio.CancelScope(shield=True):
+                await in_thread(self.originals.doubt, document.sha256)
+                await self.engine.remove(document.traces())
+                await in_thread(self.originals.drop, document.sha256)
+                await in_thread(self.pictures.drop, document.sha256)
+            return document
+
+    @asynccontextmanager
+    async def keeping(self, file: Path, sha256: str) -> AsyncIterator[None]:
+        """Keep a file's copy, if the block, which lists its document, ends well.
+
+        Raises:
+            ExtractionFailed: the file has other content by now.
+            StoreUnavailable: it cannot be written.
+        """
+        try:
+            await in_thread(self.originals.keep, file, sha256)
+            yield
+        except BaseException:
+            with anyio.CancelScope(shield=True):
+                await in_thread(self.originals.drop, sha256)
+            raise
+        await in_thread(self.originals.trust, sha256)
+
+    async def _original(self, document: Document) -> str:
+        path = self.originals.path(document.sha256)
+        if not await in_thread(path.is_file):
+            raise OriginalMissing(
+                f"The original of '{document.slug}' ({document.source_file}) is no longer in the "
+                f"library. Remove the document and add it again: quinion library remove "
+                f"{document.slug}"
+            )
+        return str(path)
+
+
+@contextmanager
+def _naming(document: Document) -> Iterator[None]:
+    """Name the document's own file in what is wrong with the copy of it."""
+    try:
+        yield
+    except ExtractionFailed as error:
+        message = error.message.replace(document.sha256, document.source_file)
+        raise ExtractionFailed(message) from error
+
+
+def _miss(
+    slug: str, label: str, page: int | None, named: Sequence[Figure], elements: Sequence[Figure]
+) -> str:
+    where = f" on page {page}" if page is not None else ""
+    message = f"Element '{label}' not found in document '{slug}'{where}."
+    if named:
+        pages = ", ".join(str(one.element.page) for one in named[:MOST_NAMED])
+        return f"{message} It is on page {pages}."
+    labels = {fold_label(one.element.label): one.element.label for one in elements}
+    near = get_close_matches(fold_label(label), labels, MOST_NAMED)
+    return message + _did_you_mean([labels[one] for one in near])
+
+
+def _did_you_mean(names: Sequence[str]) -> str:
+    return f" Did you mean: {', '.join(names)}?" if names else ""

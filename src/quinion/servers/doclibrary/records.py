@@ -1,0 +1,176 @@
+"""How documents, passages and elements are kept: collections, ids and metadata."""
+
+import json
+import unicodedata
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+import numpy as np
+
+from quinion.embed.port import Vectors
+from quinion.model.element import Element, ElementType, element_of_json, fold_label
+from quinion.model.passage import Passage
+from quinion.model.record import Record
+from quinion.store.journal import Trace
+
+DOCUMENTS = "library_documents"
+CONTENT = "library_content"
+TEXT = "text"
+"""The `kind` of a passage; that of an element is its type."""
+
+EMBEDDED_CHARACTERS = 1_200
+"""Of an element's words. The model sees the first 254 tokens; label and caption come first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A document of the library."""
+
+    slug: str
+    title: str
+    source_file: str
+    sha256: str
+    total_pages: int
+    keywords: tuple[str, ...]
+    date_added: datetime
+    counts: dict[str, int]
+
+    def traces(self) -> list[Trace]:
+        """All that belongs to it, its own line first."""
+        return [Trace.at(DOCUMENTS, self.slug), Trace.of(CONTENT, document_slug=self.slug)]
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """An element as it is kept: what was found in the document, and what was said about it."""
+
+    id: str
+    document_slug: str
+    element: Element
+    description: str = ""
+    latex: str = ""
+
+
+def possible_slugs(file: Path) -> Iterator[str]:
+    """A slug made of the file's name, then others for when that is taken."""
+    # Some systems write an accent as a character of its own.
+    name = unicodedata.normalize("NFKC", file.stem).casefold()
+    words = "".join(c if c.isalnum() else " " for c in name).split()
+    slug = "_".join(words)[:60].strip("_") or "document"
+    yield slug
+    number = 2
+    while True:
+        yield f"{slug}_{number}"
+        number += 1
+
+
+def count_types(elements: Iterable[Element]) -> dict[str, int]:
+    """How many elements there are of each type; each type is named."""
+    counted = Counter(str(element.type) for element in elements)
+    return {f"{kind}s": counted[kind] for kind in ElementType}
+
+
+def document_record(document: Document) -> Record:
+    """The document's line in the list of documents."""
+    return Record(
+        id=document.slug,
+        text=document.title,
+        metadata={
+            "title": document.title,
+            "source_file": document.source_file,
+            "sha256": document.sha256,
+            "total_pages": document.total_pages,
+            "keywords": json.dumps(document.keywords),
+            "date_added": document.date_added.isoformat(timespec="seconds"),
+            "counts": json.dumps(document.counts),
+        },
+    )
+
+
+def document_of(record: Record) -> Document:
+    """What `document_record` wrote."""
+    metadata = record.metadata
+    return Document(
+        slug=record.id,
+        title=str(metadata["title"]),
+        source_file=str(metadata["source_file"]),
+        sha256=str(metadata["sha256"]),
+        total_pages=int(metadata["total_pages"]),
+        keywords=tuple(json.loads(str(metadata["keywords"]))),
+        date_added=datetime.fromisoformat(str(metadata["date_added"])),
+        counts=json.loads(str(metadata["counts"])),
+    )
+
+
+def passage_records(slug: str, passages: Sequence[Passage]) -> list[Record]:
+    """The document's passages as they are stored."""
+    return [
+        Record(
+            id=f"{slug}:text:{index}",
+            text=passage.text,
+            metadata={
+                "document_slug": slug,
+                "kind": TEXT,
+                "page_number": passage.metadata["page_number"],
+            },
+        )
+        for index, passage in enumerate(passages)
+    ]
+
+
+def figures_of(slug: str, elements: Iterable[Element]) -> list[Figure]:
+    """The document's elements, each with an id of its own."""
+    return [
+        Figure(f"{slug}:element:{index}", slug, element) for index, element in enumerate(elements)
+    ]
+
+
+def figure_record(figure: Figure) -> Record:
+    """The element as it is stored; its text is what it is found by."""
+    element = figure.element
+    return Record(
+        id=figure.id,
+        text=words_of(figure),
+        metadata={
+            "document_slug": figure.document_slug,
+            "kind": str(element.type),
+            "page_number": element.page,
+            "label": element.label,
+            "folded": fold_label(element.label),
+            "element": json.dumps(asdict(element)),
+            "description": figure.description,
+            "latex": figure.latex,
+        },
+    )
+
+
+def figure_of(record: Record) -> Figure:
+    """What `figure_record` wrote."""
+    metadata = record.metadata
+    return Figure(
+        id=record.id,
+        document_slug=str(metadata["document_slug"]),
+        element=element_of_json(json.loads(str(metadata["element"]))),
+        description=str(metadata["description"]),
+        latex=str(metadata["latex"]),
+    )
+
+
+def words_of(figure: Figure) -> str:
+    """What an element says of itself, and what is said of it, the telling parts first."""
+    element = figure.element
+    parts = [element.caption or element.label, figure.description, element.context, element.text]
+    return "\n".join(part for part in parts if part)[:EMBEDDED_CHARACTERS]
+
+
+def placeholder() -> Vectors:
+    """A vector for a line that nobody searches by meaning."""
+    return np.zeros((1, 1), np.float32)
+
+
+def now() -> datetime:
+    """The time that `date_added` records."""
+    return datetime.now(UTC)

@@ -1,0 +1,311 @@
+"""The ten tools of doclibrary, as its contract has them, and those of `quinion library`."""
+
+import base64
+from typing import Annotated, Literal, get_args
+
+from mcp.server.mcpserver import Context
+from mcp.server.mcpserver.tools import Tool
+from mcp.types import CallToolResult
+from pydantic import Field
+
+from quinion.errors import InvalidInput, QuinionError
+from quinion.model.element import ElementType
+from quinion.pipeline.engine import in_thread
+from quinion.servers.contract import Name, PathText, QueryText, how_many_fit, make_tool, report_to
+from quinion.servers.doclibrary.adding import Adding
+from quinion.servers.doclibrary.answers import (
+    AddAnswer,
+    Added,
+    Details,
+    DetailsAnswer,
+    Elements,
+    ElementsAnswer,
+    EnrichAnswer,
+    Enriched,
+    Found,
+    InfoAnswer,
+    Listed,
+    ListedPage,
+    ListedPageAnswer,
+    Listing,
+    ListingAnswer,
+    Matches,
+    MatchesAnswer,
+    NotDescribed,
+    Pagination,
+    Result,
+    SearchAnswer,
+    Status,
+    StatusAnswer,
+    say,
+    show,
+)
+from quinion.servers.doclibrary.enriching import Enriching
+from quinion.servers.doclibrary.library import Library
+from quinion.servers.doclibrary.records import Document
+
+MOST_RESULTS = 50
+MOST_LISTED = 100
+
+SortKey = Literal["title", "date_added", "page_count"]
+
+Slug = Annotated[Name, Field(description="Document identifier, e.g. 'usgs_snyder'.")]
+OnlySlug = Annotated[Name | None, Field(description="Only this document.")]
+Label = Annotated[
+    Name, Field(description="Label of the element, e.g. 'Table 5', 'Figure 3-1', '(8-3)'.")
+]
+OnlyPage = Annotated[
+    int | None, Field(description="Page of the element, if several have the same label.")
+]
+Query = Annotated[QueryText, Field(description="What to look for, in natural language.")]
+
+
+def make_tools(library: Library) -> list[Tool]:
+    """The tools of the contract, working on this library."""
+
+    async def search_documents(
+        query: Query,
+        limit: Annotated[
+            int, Field(ge=1, le=MOST_RESULTS, description="How many results at the most (1-50).")
+        ] = 10,
+        document_slug: OnlySlug = None,
+    ) -> Annotated[CallToolResult, SearchAnswer]:
+        """Search everything in the library by meaning: text, figures, tables, equations.
+
+        Each result names its document and page, and for an element its label: what
+        `get_element_image` and `get_page_image` need.
+        """
+        hits = await library.search(query, limit, document_slug, None)
+        found = Found(query=query, results=[Result.of(hit) for hit in hits])
+        return say(found, found.word("results"))
+
+    async def search_visual_elements(
+        query: Query,
+        element_type: Annotated[
+            Name | None, Field(description="Only: " + ", ".join(ElementType) + ".")
+        ] = None,
+        limit: Annotated[
+            int, Field(ge=1, le=MOST_RESULTS, description="How many results at the most (1-50).")
+        ] = 10,
+        document_slug: OnlySlug = None,
+    ) -> Annotated[CallToolResult, SearchAnswer]:
+        """Search the figures, tables, equations, diagrams and charts of the library by meaning.
+
+        Show what was found with `get_element_image`.
+        """
+        kinds = list(ElementType) if element_type is None else [_check_type(element_type)]
+        hits = await library.search(query, limit, document_slug, list(map(str, kinds)))
+        found = Found(query=query, results=[Result.of(hit) for hit in hits])
+        of_type = f" of type '{element_type}'" if element_type and not hits else ""
+        return say(found, found.word(f"visual elements{of_type}"))
+
+    async def get_element_image(
+        document_slug: Slug, element_label: Label, page_number: OnlyPage = None
+    ) -> CallToolResult:
+        """Show a figure, table, equation, diagram or chart as an image.
+
+        For an equation whose LaTeX is known, the image is that formula, set anew.
+        """
+        figure = await library.element(document_slug, element_label, page_number)
+        document = await library.document(document_slug)
+        picture = await library.show_element(figure)
+        details = Details.of(figure, document)
+        return show(
+            f"{details.element_type.upper()}: {details.element_label}\n"
+            f"Document: {document.title} ({document.slug})\n"
+            f"Page: {details.page_number}\n"
+            + "\n".join(dict.fromkeys((details.caption, details.description))),
+            await in_thread(_encode, picture),
+        )
+
+    async def get_element_details(
+        document_slug: Slug, element_label: Label, page_number: OnlyPage = None
+    ) -> Annotated[CallToolResult, DetailsAnswer]:
+        """Tell all about an element: type, label, description, context, and LaTeX of an equation.
+
+        A table's rows come as Markdown where they can be read.
+        """
+        figure = await library.element(document_slug, element_label, page_number)
+        details = Details.of(figure, await library.document(document_slug))
+        return say(details, details.word())
+
+    async def get_page_image(
+        document_slug: Slug,
+        page_number: Annotated[int, Field(description="Number of the page; the first is 1.")],
+    ) -> CallToolResult:
+        """Show a whole page as an image."""
+        document = await library.document(document_slug)
+        picture = await library.show_page(document, page_number)
+        return show(
+            f"Page {page_number} of {document.total_pages}\n"
+            f"Document: {document.title} ({document.slug})",
+            await in_thread(_encode, picture),
+        )
+
+    async def get_document_info(document_slug: Slug) -> InfoAnswer:
+        """Tell about a document: title, pages, keywords, and how many elements of each type."""
+        return InfoAnswer(Listed.of(await library.document(document_slug)))
+
+    async def find_document(
+        query: Annotated[QueryText, Field(description="Part of a slug, title or file name.")],
+        limit: Annotated[
+            int, Field(ge=1, le=MOST_LISTED, description="How many results at the most (1-100).")
+        ] = 5,
+    ) -> MatchesAnswer:
+        """Find documents by a part of their name: "snyder" finds `usgs_snyder`."""
+        if not query.strip():
+            raise InvalidInput("The query is empty. Give a part of a document's name.")
+        found = await library.find(query)
+        shown = list(map(Listed.of, found[:limit]))
+        return MatchesAnswer(Matches(results=shown, total_count=len(found)))
+
+    async def list_documents() -> Annotated[CallToolResult, ListingAnswer]:
+        """List all documents of the library with their slugs and page counts."""
+        documents = list(map(Listed.of, await library.documents()))
+        shown = documents[: how_many_fit(documents)]
+        listing = Listing(documents=shown, total_documents=len(documents))
+        return say(listing, listing.word())
+
+    async def list_documents_paginated(
+        page: Annotated[int, Field(ge=1, description="Which part of the list.")] = 1,
+        page_size: Annotated[
+            int, Field(ge=1, le=MOST_LISTED, description="How many in one part (1-100).")
+        ] = 20,
+        sort_by: Annotated[
+            Name, Field(description="One of: " + ", ".join(get_args(SortKey)) + ".")
+        ] = "title",
+    ) -> ListedPageAnswer:
+        """List the documents of the library in parts, sorted."""
+        documents = _sort(await library.documents(), sort_by)
+        start = (page - 1) * page_size
+        return ListedPageAnswer(
+            ListedPage(
+                documents=list(map(Listed.of, documents[start : start + page_size])),
+                pagination=Pagination(
+                    page=page,
+                    page_size=page_size,
+                    total_pages=-(-len(documents) // page_size),
+                    total_documents=len(documents),
+                ),
+            )
+        )
+
+    async def get_library_status() -> Annotated[CallToolResult, StatusAnswer]:
+        """Say whether the library is well: embedding model, database, configuration."""
+        status = await _status(library)
+        return say(status, status.word())
+
+    return [
+        make_tool(search_documents, title="Search the library", read_only=True),
+        make_tool(search_visual_elements, title="Search figures and tables", read_only=True),
+        make_tool(get_element_image, title="Show a figure or table", read_only=True),
+        make_tool(get_element_details, title="Tell about a figure or table", read_only=True),
+        make_tool(get_page_image, title="Show a page", read_only=True),
+        make_tool(get_document_info, title="Tell about a document", read_only=True),
+        make_tool(find_document, title="Find a document", read_only=True),
+        make_tool(list_documents, title="List documents", read_only=True),
+        make_tool(list_documents_paginated, title="List documents in parts", read_only=True),
+        make_tool(get_library_status, title="Library status", read_only=True),
+    ]
+
+
+def make_keeper_tools(library: Library) -> list[Tool]:
+    """What the library's keeper does with `quinion library`; not listed to clients."""
+    adding = Adding(library)
+    enriching = Enriching(library)
+
+    async def add_document(file_path: PathText, ctx: Context) -> AddAnswer:
+        """Add a PDF to the library."""
+        document, is_new = await adding.add(file_path, report_to(ctx))
+        status: Literal["added", "already_in_library"] = "added" if is_new else "already_in_library"
+        return AddAnswer(Added(status=status, document=Listed.of(document)))
+
+    async def enrich_document(
+        document_slug: Slug,
+        ctx: Context,
+        limit: Annotated[int | None, Field(ge=1)] = None,
+    ) -> EnrichAnswer:
+        """Have a vision model describe the elements of a document that are not described yet."""
+        result = await enriching.enrich(document_slug, limit, report_to(ctx))
+        refused = [
+            NotDescribed(
+                element_label=one.element.label, page_number=one.element.page, reason=reason
+            )
+            for one, reason in result.not_described
+        ]
+        return EnrichAnswer(
+            Enriched(
+                document_slug=document_slug,
+                asked=result.asked,
+                remembered=result.remembered,
+                remaining=result.remaining,
+                not_described=refused[: how_many_fit(refused)],
+            )
+        )
+
+    async def list_elements(
+        document_slug: Slug, from_element: Annotated[int, Field(ge=0)] = 0
+    ) -> ElementsAnswer:
+        """List the elements of a document, as many as fit, from this one on."""
+        document = await library.document(document_slug)
+        rest = (await library.elements(document_slug))[from_element:]
+        details = [Details.of(figure, document) for figure in rest]
+        count = how_many_fit(details)
+        return ElementsAnswer(
+            Elements(
+                elements=details[:count],
+                next_element=from_element + count if count < len(rest) else None,
+            )
+        )
+
+    async def remove_document(document_slug: Slug) -> InfoAnswer:
+        """Take a document out of the library."""
+        return InfoAnswer(Listed.of(await library.remove(document_slug)))
+
+    return [
+        make_tool(add_document, title="Add a document", read_only=False),
+        make_tool(enrich_document, title="Describe the elements of a document", read_only=False),
+        make_tool(list_elements, title="List the elements of a document", read_only=True),
+        make_tool(remove_document, title="Remove a document", read_only=False, destructive=True),
+    ]
+
+
+def _check_type(element_type: str) -> ElementType:
+    try:
+        return ElementType(element_type.strip().lower())
+    except ValueError as error:
+        raise InvalidInput(
+            f"Unknown element type '{element_type}'. The types are: {', '.join(ElementType)}."
+        ) from error
+
+
+def _sort(documents: list[Document], key: str) -> list[Document]:
+    """The documents, which are sorted by title, in another order: newest or longest first."""
+    if key == "title":
+        return documents
+    if key == "date_added":
+        return sorted(documents, key=lambda document: document.date_added, reverse=True)
+    if key == "page_count":
+        return sorted(documents, key=lambda document: document.total_pages, reverse=True)
+    raise InvalidInput(f"Unknown sort key '{key}'. The keys are: {', '.join(get_args(SortKey))}.")
+
+
+async def _status(library: Library) -> Status:
+    engine = library.engine
+    try:
+        await in_thread(engine.model.load)
+        embedding = f"OK ({engine.model.fingerprint})"
+    except QuinionError as error:
+        embedding = f"NOT AVAILABLE - {error.message}"
+    count: int | None = None
+    try:
+        count = len(await library.documents())
+        database = f"OK ({count} documents)"
+    except QuinionError as error:
+        database = f"ERROR - {error.message}"
+    config = f"environment variables; home {engine.settings.home}"
+    return Status(embedding=embedding, database=database, config=config, documents=count)
+
+
+def _encode(picture: bytes) -> str:
+    return base64.b64encode(picture).decode()

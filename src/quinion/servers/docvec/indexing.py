@@ -1,0 +1,295 @@
+"""`index_file` and `index_directory`, step by step.
+
+    find → hash → plan → read and split → embed → store
+
+The last three overlap: while one group of chunks is embedded, the workers read the files of
+the next, and the one before is stored. A group is stored whole or not at all, and a file is
+never in two groups, so what is listed is always whole. A changed file keeps its earlier chunks
+until the new ones take their place.
+"""
+
+import os
+from collections.abc import AsyncIterator, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+
+import anyio
+import numpy as np
+from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
+
+from quinion.embed.port import Vectors
+from quinion.errors import FileMissing, FileProblem, FileUnreadable, NoContent, ToolMissing
+from quinion.model.passage import FORMATS, Passage
+from quinion.model.record import Record
+from quinion.pipeline.engine import Change, in_thread
+from quinion.pipeline.folder import check_folder, find_files
+from quinion.pipeline.passages import read_passages
+from quinion.pipeline.progress import Progress, no_progress
+from quinion.pipeline.source import Digests, Source, admit
+from quinion.pipeline.tasks import together
+from quinion.servers.docvec.index import Index, is_gone
+from quinion.servers.docvec.plan import Move, make_plan
+from quinion.servers.docvec.records import File, chunk_records, file_record, placeholder
+from quinion.store.journal import Trace
+
+GROUP_CHUNKS = 512
+"""Enough to sort by length and to store in one go; little enough to lose when cancelled."""
+GROUP_FILES = 64
+"""Each file of a group is kept out of searches by a condition of its own until it is stored."""
+
+Problem = FileProblem | ToolMissing
+Embedded = tuple[list[File], Vectors]
+
+
+@dataclass(slots=True)
+class Run:
+    """What became of the files that were found."""
+
+    indexed: dict[str, list[str]] = field(default_factory=dict)
+    updated: int = 0
+    duplicates: int = 0
+    moved: int = 0
+    errors: list[tuple[str, Problem]] = field(default_factory=list)
+
+    @property
+    def total_chunks(self) -> int:
+        return sum(map(len, self.indexed.values()))
+
+
+class Indexing:
+    """Takes files in, one run at a time."""
+
+    def __init__(self, index: Index) -> None:
+        self._index = index
+        self._turn = anyio.Lock()
+        self._digests = Digests()
+
+    async def index_file(self, text: str, progress: Progress) -> tuple[Source, Run]:
+        """Index one file.
+
+        Raises:
+            FileProblem, ToolMissing: it can't be taken in.
+            StoreUnavailable, ModelUnavailable: as they say.
+        """
+        source = await in_thread(self._admit, text)
+        async with self._turn:
+            run = await self._take_in([source], no_progress, progress)
+        if run.errors:
+            raise run.errors[0][1]
+        return source, run
+
+    async def index_directory(self, text: str, *, recursive: bool, progress: Progress) -> Run:
+        """Index the files of a folder; what is wrong with one of them is in `errors`.
+
+        Raises:
+            FileMissing, InvalidInput: there is no such folder, or it is none.
+            StoreUnavailable, ModelUnavailable: as they say; the files before are indexed.
+        """
+        async with self._turn:
+            sources, errors = await in_thread(self._look_into, text, recursive)
+            run = await self._take_in(sources, progress, no_progress)
+            run.errors = sorted([*errors, *run.errors], key=lambda error: error[0])
+            return run
+
+    def _admit(self, text: str) -> Source:
+        roots = self._index.engine.settings.read_roots
+        return admit(absolute(text), FORMATS, roots, self._digests)
+
+    def _look_into(
+        self, text: str, recursive: bool
+    ) -> tuple[list[Source], list[tuple[str, Problem]]]:
+        """The files of the folder, and what could not be admitted of it."""
+        folder = Path(absolute(text))
+        roots = self._index.engine.settings.read_roots
+        # Nothing is not a name of the folder that this process was started in.
+        if not text or (roots and not any(folder.resolve().is_relative_to(root) for root in roots)):
+            raise FileMissing(f"Directory not found: {folder}")
+        check_folder(folder)
+        sources: list[Source] = []
+        errors: list[tuple[str, Problem]] = []
+        for found in find_files(folder, FORMATS, recursive=recursive):
+            if isinstance(found, OSError):
+                closed = f"The folder {found.filename} may not be read by this server."
+                errors.append((str(found.filename), FileUnreadable(closed)))
+                continue
+            try:
+                sources.append(self._admit(str(found)))
+            except FileProblem as error:
+                errors.append((str(found), error))
+        return sources, errors
+
+    async def _take_in(self, sources: Sequence[Source], files: Progress, pages: Progress) -> Run:
+        """Bring the index into step with these files.
+
+        `files` is told how many of them are done, `pages` how far the reading of a PDF is.
+        """
+        await self._index.declare()
+        known = await self._index.known()
+        plan = await in_thread(make_plan, sources, known, is_gone)
+        run = Run(duplicates=len(plan.duplicates) + len(plan.moved), moved=len(plan.moved))
+        report = _Report(files, len(sources), run.duplicates)
+        for move in plan.moved:
+            await self._move(move)
+        pending = iter([*plan.new, *plan.changed])
+        to_embed, read = anyio.create_memory_object_stream[File]()
+        to_store, embedded = anyio.create_memory_object_stream[Embedded]()
+
+        async def read_some() -> None:
+            for source in pending:
+                try:
+                    await to_embed.send(await self._read(source, pages))
+                except (FileProblem, ToolMissing) as error:
+                    if isinstance(error, NoContent) and str(source.path) in known:
+                        await self._remove(str(source.path))
+                    run.errors.append((str(source.path), error))
+                    await report.add(source.path.name)
+
+        async def read_all() -> None:
+            async with to_embed:
+                await together(*[read_some] * self._index.engine.workers.size)
+
+        async def store_all() -> None:
+            async with embedded:
+                async for group, vectors in embedded:
+                    await self._store(group, vectors, known, run)
+                    await report.add(group[-1].source.path.name, len(group))
+
+        await together(read_all, partial(self._embed_all, read, to_store), store_all)
+        for path in plan.stale:
+            await self._remove(path)
+        return run
+
+    async def _read(self, source: Source, pages: Progress) -> File:
+        kind = FORMATS[source.path.suffix.lower()]
+        index = self._index
+        size = index.engine.settings.docvec_chunk_size
+        passages = await read_passages(index.engine, source, kind, size, pages)
+        if not passages:
+            raise NoContent(f"{source.path.name} is empty: there is no text in it.")
+        return File(source, kind, passages)
+
+    async def _embed_all(
+        self,
+        read: MemoryObjectReceiveStream[File],
+        to_store: MemoryObjectSendStream[Embedded],
+    ) -> None:
+        async with read, to_store:
+            async for group in _groups(read):
+                texts = [_embedded(passage) for file in group for passage in file.passages]
+                await to_store.send((group, await self._embed(texts)))
+
+    async def _embed(self, texts: Sequence[str]) -> Vectors:
+        """A vector for each text, in order; what is said twice is embedded once."""
+        places = {text: place for place, text in enumerate(dict.fromkeys(texts))}
+        different = list(places)
+        parts = [
+            await in_thread(self._index.embedder.embed, different[start : start + GROUP_CHUNKS])
+            for start in range(0, len(different), GROUP_CHUNKS)
+        ]
+        vectors: Vectors = np.concatenate(parts)[[places[text] for text in texts]]
+        return vectors
+
+    async def _store(
+        self, group: list[File], vectors: Vectors, known: dict[str, str], run: Run
+    ) -> None:
+        parts = list(zip(group, _split(vectors, group), strict=True))
+        new = [part for part in parts if part[0].path not in known]
+        changed = [part for part in parts if part[0].path in known]
+        async with self._index.writing:
+            if new:
+                await self._add(new)
+            for file, rows in changed:
+                await self._replace(file.path, [file_record(file)], chunk_records(file), rows)
+        run.indexed.update({file.path: file.chunk_ids for file in group})
+        run.updated += len(changed)
+
+    async def _add(self, parts: list[tuple[File, Vectors]]) -> None:
+        shelf = self._index.shelf
+        files = [file for file, _ in parts]
+        traces = [trace for file in files for trace in shelf.all_of(file.path)]
+        async with self._index.engine.writing(traces) as writer:
+            records = [record for file in files for record in chunk_records(file)]
+            await writer.upsert(shelf.chunks, records, np.concatenate([rows for _, rows in parts]))
+            lines = [file_record(file) for file in files]
+            await writer.upsert(shelf.files, lines, placeholder(len(lines)))
+
+    async def _move(self, move: Move) -> None:
+        """Let the chunks of a file that is elsewhere now say so."""
+        shelf, path = self._index.shelf, str(move.source.path)
+        async with self._index.writing:
+            store = await self._index.engine.store()
+            old, vectors = await in_thread(store.get_with_vectors, shelf.chunks_of(move.old))
+            [line] = await self._index.engine.get(shelf.files, ids=[move.old])
+            chunks = [
+                Record(chunk.id, chunk.text, {**chunk.metadata, "source_file": path})
+                for chunk in old
+            ]
+            line = Record(path, move.source.path.name, line.metadata)
+            await self._replace(path, [line], chunks, vectors, was=move.old)
+
+    async def _replace(
+        self,
+        path: str,
+        lines: list[Record],
+        chunks: list[Record],
+        vectors: Vectors,
+        *,
+        was: str | None = None,
+    ) -> None:
+        """Put these in the place of all that there was of a file, under this path or another."""
+        shelf = self._index.shelf
+        paths = dict.fromkeys((path, was or path))
+        await self._index.engine.replace(
+            [
+                Change(Trace.at(shelf.files, *paths), lines, placeholder(len(lines))),
+                Change(shelf.chunks_of(was or path), chunks, vectors),
+            ],
+            fresh=was is None,
+        )
+
+    async def _remove(self, path: str) -> None:
+        async with self._index.writing:
+            await self._index.engine.remove(self._index.shelf.all_of(path))
+
+
+class _Report:
+    """How many of the files are done."""
+
+    def __init__(self, progress: Progress, total: int, done: int) -> None:
+        self._progress, self._total, self._done = progress, total, done
+
+    async def add(self, name: str, count: int = 1) -> None:
+        self._done += count
+        message = f"{self._done} of {self._total} files, up to {name}"
+        await self._progress(self._done, self._total, message)
+
+
+def absolute(text: str) -> str:
+    """The path that a user means: `~` is the home, and what is relative is so to this process."""
+    expanded = os.path.expanduser(text)  # noqa: PTH111 - Path's fails where there is no such user
+    return os.path.normpath(Path(expanded).absolute()) if text else ""
+
+
+async def _groups(files: MemoryObjectReceiveStream[File]) -> AsyncIterator[list[File]]:
+    """The files in groups, each with enough chunks to be worth embedding and storing at once."""
+    group: list[File] = []
+    async for file in files:
+        group.append(file)
+        if len(group) == GROUP_FILES or sum(len(f.passages) for f in group) >= GROUP_CHUNKS:
+            yield group
+            group = []
+    if group:
+        yield group
+
+
+def _split(vectors: Vectors, group: Sequence[File]) -> Iterator[Vectors]:
+    start = 0
+    for file in group:
+        yield vectors[start : start + len(file.passages)]
+        start += len(file.passages)
+
+
+def _embedded(passage: Passage) -> str:
+    """What the model is shown of a passage: what it stands under, where it does not say so."""
+    return f"{passage.heading}\n{passage.text}" if passage.heading else passage.text

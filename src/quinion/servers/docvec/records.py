@@ -1,0 +1,103 @@
+"""How files and chunks are kept: collections, ids and metadata."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+import numpy as np
+
+from quinion.embed.port import Vectors
+from quinion.model.passage import Format, Passage
+from quinion.model.record import Record
+from quinion.pipeline.source import Source
+from quinion.store.journal import Trace
+
+ID_CHARACTERS = 24
+"""Of the hash, in a chunk's id: two files that share them will not be met."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shelf:
+    """The two collections that an index consists of: its chunks, and its files."""
+
+    name: str
+
+    @property
+    def chunks(self) -> str:
+        return f"docvec-chunks.{self.name}"
+
+    @property
+    def files(self) -> str:
+        return f"docvec-files.{self.name}"
+
+    def chunks_of(self, path: str) -> Trace:
+        """The chunks of a file."""
+        return Trace.of(self.chunks, source_file=path)
+
+    def all_of(self, path: str) -> list[Trace]:
+        """All that is kept of a file, its line in the list of files first."""
+        return [Trace.at(self.files, path), self.chunks_of(path)]
+
+
+@dataclass(frozen=True, slots=True)
+class File:
+    """A file that was read."""
+
+    source: Source
+    format: Format
+    passages: Sequence[Passage]
+
+    @property
+    def path(self) -> str:
+        return str(self.source.path)
+
+    @property
+    def chunk_ids(self) -> list[str]:
+        return [chunk_id(self.source.sha256, index) for index in range(len(self.passages))]
+
+    @property
+    def total_tokens(self) -> int:
+        return sum(passage.tokens for passage in self.passages)
+
+
+def chunk_id(sha256: str, index: int) -> str:
+    """The id of a chunk: the same content has the same ids, whenever it is indexed."""
+    return f"{sha256[:ID_CHARACTERS]}_{index}"
+
+
+def chunk_records(file: File) -> list[Record]:
+    """The passages of a file as they are stored."""
+    return [
+        Record(
+            id=id_,
+            text=passage.text,
+            metadata={
+                "source_file": file.path,
+                "chunk_index": index,
+                "file_format": str(file.format),
+                "doc_hash": file.source.sha256,
+                "token_count": passage.tokens,
+                **passage.metadata,
+            },
+        )
+        for index, (id_, passage) in enumerate(zip(file.chunk_ids, file.passages, strict=True))
+    ]
+
+
+def file_record(file: File) -> Record:
+    """The file's line in the list of files."""
+    return Record(
+        id=file.path,
+        text=file.source.path.name,
+        metadata={
+            "doc_hash": file.source.sha256,
+            "file_format": str(file.format),
+            "total_tokens": file.total_tokens,
+            "indexed_at": datetime.now(UTC).isoformat(timespec="seconds"),
+        },
+    )
+
+
+def placeholder(count: int) -> Vectors:
+    """Vectors for lines that nobody searches by meaning."""
+    return np.zeros((count, 1), np.float32)

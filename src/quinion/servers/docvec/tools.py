@@ -1,0 +1,358 @@
+"""The nine tools of DocVec, as its contract has them."""
+
+from collections.abc import Sequence
+from typing import Annotated, Any
+
+from mcp.server.mcpserver import (
+    AcceptedElicitation,
+    Context,
+    Elicit,
+    ElicitationResult,
+    Resolve,
+)
+from mcp.server.mcpserver.tools import Tool
+from pydantic import BaseModel, BeforeValidator, Field
+
+from quinion.errors import InvalidInput
+from quinion.pipeline.progress import Progress
+from quinion.search.budget import select
+from quinion.servers.contract import (
+    Name,
+    PathText,
+    QueryText,
+    how_many_fit,
+    make_tool,
+    report_to,
+)
+from quinion.servers.docvec.answers import (
+    BudgetAnswer,
+    ClearAnswer,
+    Cleared,
+    DeleteChunksAnswer,
+    DeletedChunks,
+    DeletedFile,
+    DeleteFileAnswer,
+    FileError,
+    Found,
+    FoundWithinBudget,
+    IndexDirectoryAnswer,
+    IndexedDirectory,
+    IndexedFile,
+    IndexFileAnswer,
+    Result,
+    SearchAnswer,
+    Stats,
+    StatsAnswer,
+)
+from quinion.servers.docvec.failures import (
+    BudgetExceeded,
+    ConfirmationRequired,
+    answer,
+    answer_about,
+    word_deleting,
+    word_in_folder,
+    word_searching,
+)
+from quinion.servers.docvec.filters import read_filters
+from quinion.servers.docvec.index import Index
+from quinion.servers.docvec.indexing import Indexing, Run, absolute
+
+MOST_RESULTS = 50
+MOST_IDS = 10_000
+
+
+class Confirmation(BaseModel):
+    """What a person is asked before everything is deleted."""
+
+    delete_everything: bool = Field(description="Delete all chunks of all files from the index?")
+
+
+def _check_list(ids: object) -> object:
+    if not isinstance(ids, list):
+        raise InvalidInput("ids must be a list")
+    return ids
+
+
+def _check_true(confirm: object) -> object:
+    # Not what a lenient reader would take for true: "yes" and 1 are not explicit.
+    return confirm is True
+
+
+Ids = Annotated[
+    list[Name],
+    BeforeValidator(_check_list),
+    Field(max_length=MOST_IDS, description="Ids of the chunks to delete."),
+]
+Limit = Annotated[
+    int, Field(ge=1, le=MOST_RESULTS, description="How many results at the most (1-50).")
+]
+Query = Annotated[QueryText, Field(description="What to look for, in natural language.")]
+
+
+def make_tools(index: Index) -> list[Tool]:
+    """The tools, working on this index."""
+    indexing = Indexing(index)
+
+    async def index_file(
+        file_path: Annotated[
+            PathText, Field(description="Path of the document: .md, .pdf, .txt or .py.")
+        ],
+        ctx: Context,
+    ) -> IndexFileAnswer:
+        """Index one document, so that it can be searched.
+
+        Content that is indexed already is not indexed again, at whatever path it was. A file
+        that has changed replaces its own earlier chunks.
+        """
+        work = _index_file(index, indexing, file_path, report_to(ctx))
+        return IndexFileAnswer(await answer_about(file_path, work))
+
+    async def index_directory(
+        dir_path: Annotated[PathText, Field(description="Folder to look for documents in.")],
+        ctx: Context,
+        recursive: Annotated[bool, Field(description="Look into its subfolders as well.")] = True,
+    ) -> IndexDirectoryAnswer:
+        """Index all documents of a folder: .md, .pdf, .txt and .py; hidden ones are passed over.
+
+        Call it again whenever files have changed: only those are read again. A file that
+        cannot be indexed is listed in `errors`, and the others are indexed.
+        """
+        work = _index_directory(indexing, dir_path, recursive, report_to(ctx))
+        return IndexDirectoryAnswer(await answer_about(dir_path, work))
+
+    async def search(query: Query, n_results: Limit = 5) -> SearchAnswer:
+        """Search the indexed documents by meaning, best match first.
+
+        Each result has its content, a score from 0 to 1, and in its metadata the source file
+        and the page, lines or heading to cite.
+        """
+        return SearchAnswer(await answer(_search(index, query, n_results, None), word_searching))
+
+    async def search_with_filters(
+        query: Query,
+        filters: Annotated[
+            dict[str, Any] | None,
+            Field(
+                description="Conditions on the metadata of chunks, all of which must hold: "
+                '{"file_format": "markdown", "header_level": 2}, '
+                '{"page_number": {"$gte": 10, "$lte": 20}}, '
+                '{"source_file": {"$contains": "config"}}. Operators: $eq, $ne, $gt, $gte, $lt, '
+                "$lte, $in, $nin, $contains, $not_contains, $and, $or."
+            ),
+        ] = None,
+        n_results: Limit = 5,
+    ) -> SearchAnswer:
+        """Search only the chunks that meet conditions on their metadata.
+
+        Fields: source_file, file_format (markdown, pdf, text, code), chunk_index, token_count,
+        doc_hash; header_path, header_level; page_number, page_position (start, middle, end);
+        class_name, function_name, start_line, end_line.
+        """
+        work = _search(index, query, n_results, filters)
+        return SearchAnswer(await answer(work, word_searching))
+
+    async def search_with_budget(
+        query: Query,
+        max_tokens: Annotated[
+            int, Field(ge=1, description="How many tokens the results may have together.")
+        ] = 3000,
+    ) -> BudgetAnswer:
+        """Search, and return the best results that fit into a number of tokens.
+
+        The fifty best are looked at; one that does not fit is passed over for smaller ones.
+        """
+        work = _search_within(index, query, max_tokens)
+        return BudgetAnswer(await answer(work, word_searching))
+
+    async def delete_chunks(ids: Ids) -> DeleteChunksAnswer:
+        """Delete single chunks by their ids. Ids that are not in the index are ignored."""
+        return DeleteChunksAnswer(await answer(_delete_chunks(index, ids), word_deleting("IDs")))
+
+    async def delete_file(
+        source_file: Annotated[
+            PathText, Field(description="Path of the file, as search results give it.")
+        ],
+    ) -> DeleteFileAnswer:
+        """Delete all chunks of a file from the index. The file itself is not touched."""
+        work = _delete_file(index, source_file)
+        return DeleteFileAnswer(await answer(work, word_deleting("file")))
+
+    async def ask(confirm: bool, ctx: Context) -> Confirmation | Elicit[Confirmation]:
+        """Ask the person at the client, where the client can."""
+        if not confirm or not _can_ask(ctx):
+            return Confirmation(delete_everything=confirm)
+        return Elicit(
+            f"Delete all {await index.count():,} chunks of the index "
+            f"{index.shelf.name!r}? This can't be undone.",
+            Confirmation,
+        )
+
+    async def clear_index(
+        confirm: Annotated[
+            bool,
+            BeforeValidator(_check_true),
+            Field(description="Safety gate: must be true to proceed."),
+        ],
+        consent: Annotated[ElicitationResult[Confirmation], Resolve(ask)],
+    ) -> ClearAnswer:
+        """Delete everything from the index. This cannot be undone: `confirm` must be true.
+
+        Where the client can ask its user, the user is asked as well.
+        """
+        return ClearAnswer(
+            await answer(_clear(index, confirm, consent), word_deleting("collection"))
+        )
+
+    async def get_index_stats(
+        from_file: Annotated[
+            int, Field(ge=0, description="Go on from here: `next_file` of the last answer.")
+        ] = 0,
+    ) -> StatsAnswer:
+        """Say what is indexed: how many chunks, which files, and which of them have vanished.
+
+        A very long list comes in parts: when `next_file` is not null, call again with it as
+        `from_file`. The counts are always those of the whole index.
+        """
+        return StatsAnswer(await answer(_stats(index, from_file), word_searching))
+
+    return [
+        make_tool(index_file, title="Index a file", read_only=False),
+        make_tool(index_directory, title="Index a folder", read_only=False),
+        make_tool(search, title="Search", read_only=True),
+        make_tool(search_with_filters, title="Search with filters", read_only=True),
+        make_tool(search_with_budget, title="Search within a token budget", read_only=True),
+        make_tool(delete_chunks, title="Delete chunks", read_only=False, destructive=True),
+        make_tool(delete_file, title="Delete a file", read_only=False, destructive=True),
+        make_tool(clear_index, title="Clear the index", read_only=False, destructive=True),
+        make_tool(get_index_stats, title="Index statistics", read_only=True),
+    ]
+
+
+async def _index_file(
+    index: Index, indexing: Indexing, path: str, progress: Progress
+) -> IndexedFile:
+    source, run = await indexing.index_file(path, progress)
+    chunks = await index.engine.get(index.shelf.chunks, where={"doc_hash": source.sha256})
+    chunks.sort(key=lambda chunk: int(chunk.metadata["chunk_index"]))
+    ids = [chunk.id for chunk in chunks]
+    fitting = how_many_fit(ids)
+    return IndexedFile(
+        doc_hash=source.sha256,
+        chunks_created=run.total_chunks,
+        chunk_ids=ids[:fitting],
+        total_tokens=sum(int(chunk.metadata["token_count"]) for chunk in chunks),
+        file_format=str(chunks[0].metadata["file_format"]) if chunks else "",
+        duplicate_of=str(chunks[0].metadata["source_file"]) if chunks and not run.indexed else None,
+        chunk_ids_omitted=len(ids) - fitting,
+    )
+
+
+async def _index_directory(
+    indexing: Indexing, path: str, recursive: bool, progress: Progress
+) -> IndexedDirectory:
+    run = await indexing.index_directory(path, recursive=recursive, progress=progress)
+    errors = [_file_error(run, place) for place in range(len(run.errors))]
+    shown_errors = errors[: how_many_fit(errors)]
+    rest = [*shown_errors, *run.indexed.items()]
+    shown = dict(list(run.indexed.items())[: how_many_fit(rest) - len(shown_errors)])
+    return IndexedDirectory(
+        new_documents=len(run.indexed),
+        duplicates_skipped=run.duplicates,
+        errors=shown_errors,
+        total_chunks=run.total_chunks,
+        chunk_ids=shown,
+        updated_documents=run.updated,
+        moved_documents=run.moved,
+        errors_omitted=len(errors) - len(shown_errors),
+        chunk_ids_omitted=len(run.indexed) - len(shown),
+    )
+
+
+def _file_error(run: Run, place: int) -> FileError:
+    path, error = run.errors[place]
+    failed = word_in_folder(path, error)
+    return FileError(
+        file_path=path, error=failed.error, error_code=failed.error_code, reason=error.message
+    )
+
+
+async def _search(index: Index, query: str, limit: int, filters: dict[str, Any] | None) -> Found:
+    found = await index.search(query, limit, read_filters(filters))
+    results = [Result.of(hit) for hit in found.hits]
+    fitting = results[: how_many_fit(results)]
+    return Found(
+        results=fitting,
+        total_tokens=_tokens(fitting),
+        query_embedding_time=found.embedding_s,
+        search_time=found.search_s,
+        results_omitted=len(results) - len(fitting),
+    )
+
+
+async def _search_within(index: Index, query: str, budget: int) -> FoundWithinBudget:
+    found = await index.search(query, MOST_RESULTS)
+    sizes = [int(hit.record.metadata["token_count"]) for hit in found.hits]
+    selection = select(found.hits, sizes, budget)
+    if sizes and not selection.hits:
+        raise BudgetExceeded(
+            f"Token budget too small: the smallest result has {min(sizes)} tokens, and "
+            f"max_tokens is {budget}. Increase max_tokens."
+        )
+    results = [Result.of(hit) for hit in selection.hits]
+    fitting = results[: how_many_fit(results)]
+    return FoundWithinBudget(
+        results=fitting,
+        total_tokens=_tokens(fitting),
+        budget_utilized=round(_tokens(fitting) / budget, 2),
+        truncated=len(selection.hits) < len(found.hits),
+        truncated_count=len(found.hits) - len(selection.hits),
+        query_embedding_time=found.embedding_s,
+        search_time=found.search_s,
+        results_omitted=len(results) - len(fitting),
+    )
+
+
+def _tokens(results: Sequence[Result]) -> int:
+    return sum(result.token_count for result in results)
+
+
+async def _delete_chunks(index: Index, ids: list[str]) -> DeletedChunks:
+    deleted = await index.delete_chunks(ids)
+    return DeletedChunks(deleted_count=len(deleted), deleted_ids=deleted)
+
+
+async def _delete_file(index: Index, path: str) -> DeletedFile:
+    if not path.strip():
+        raise InvalidInput("source_file cannot be empty")
+    deleted = await index.delete_file(path) or await index.delete_file(absolute(path))
+    return DeletedFile(deleted_count=deleted, source_file=path)
+
+
+async def _clear(index: Index, confirm: bool, consent: ElicitationResult[Confirmation]) -> Cleared:
+    if not confirm:
+        raise ConfirmationRequired("Safety check: Set confirm=True to delete all documents")
+    if not isinstance(consent, AcceptedElicitation) or not consent.data.delete_everything:
+        raise ConfirmationRequired("The user did not confirm. Nothing was deleted.")
+    return Cleared(deleted_count=await index.clear())
+
+
+def _can_ask(ctx: Context) -> bool:
+    client = ctx.client_capabilities
+    asking = client.elicitation if client is not None else None
+    # A client that names no way of asking means forms; one that names addresses alone has none.
+    return asking is not None and (asking.form is not None or asking.url is None)
+
+
+async def _stats(index: Index, from_file: int) -> Stats:
+    files = sorted(await index.known())
+    rest = files[from_file:]
+    # Each may be named twice.
+    count = how_many_fit([[path, path] for path in rest])
+    shown = rest[:count]
+    return Stats(
+        total_chunks=await index.count(),
+        unique_files=len(files),
+        source_files=shown,
+        vanished_files=await index.find_vanished(shown),
+        next_file=from_file + count if count < len(rest) else None,
+    )

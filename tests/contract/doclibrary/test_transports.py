@@ -1,0 +1,62 @@
+"""The core of the contract over stdio and over each transport of HTTP."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.contract.conftest import NewHome
+from tests.contract.doclibrary.asking import failed, find, say, show
+from tests.contract.doclibrary.conftest import STDIO
+from tests.contract.doclibrary.documents import PLAN_CAPTION, SURVEY, letter
+from tests.contract.process import HttpServer, run_stdio
+from tests.contract.session import Session
+
+
+@pytest.fixture(scope="module", params=["stdio", "sse", "http", "http-legacy"])
+def session(request: pytest.FixtureRequest, new_library: NewHome) -> Iterator[Session]:
+    """What a client speaks; `http-legacy` is Streamable HTTP before protocol 2026."""
+    if request.param == "stdio":
+        with run_stdio(new_library(), {}, STDIO) as session:
+            yield session
+        return
+    server: HttpServer = request.getfixturevalue("server")
+    with server.session(request.param) as session:
+        yield session
+
+
+def test_the_example_of_the_contract_and_all_ten_tools_work(session: Session) -> None:
+    [found] = find(session, "plan of the nine streets", element_type="figure", limit=1)
+    element = {"document_slug": found["document_slug"], "element_label": found["element_label"]}
+    assert element == {"document_slug": SURVEY, "element_label": "Figure 8-1"}
+    assert PLAN_CAPTION in show(session, "get_element_image", **element).text
+    assert PLAN_CAPTION in say(session, "get_element_details", **element)
+    page = {"document_slug": SURVEY, "page_number": found["page_number"]}
+    assert show(session, "get_page_image", **page).text.startswith("Page 1 of 3\nDocument: ")
+    assert find(session, "owners were asked by letter", limit=1)
+    assert session.call("get_document_info", document_slug=SURVEY)["total_pages"] == 3
+    assert session.call("find_document", query="nine")["results"][0]["slug"] == SURVEY
+    assert f"({SURVEY})" in say(session, "list_documents")
+    assert session.call("list_documents_paginated")["pagination"]["total_documents"] == 2
+    assert "OK" in say(session, "get_library_status")
+
+
+def test_an_error_is_a_text_that_says_so(session: Session) -> None:
+    message = failed(session, "get_page_image", document_slug="xyz", page_number=1)
+    assert message == "Document 'xyz' not found."
+
+
+def test_a_resource_is_read(session: Session) -> None:
+    [content] = session.do(session.client.read_resource, "tour://library").contents
+    assert "get_element_image" in content.model_dump_json()
+
+
+def test_progress_is_reported_for_each_page_twice(session: Session, tmp_path: Path) -> None:
+    file = letter(tmp_path / "letter.pdf", "Dear all, how are you?", "Yours sincerely, Ada")
+    job = session.start("add_document", file_path=str(file))
+    slug = job.result()["document"]["slug"]
+    assert [done for done, *_ in job.progress] == [1, 2, 3, 4]
+    assert {total for _, total, _ in job.progress} == {4}
+    messages = [message or "" for *_, message in job.progress]
+    assert all("of 2" in message for message in messages)
+    assert session.call("remove_document", document_slug=slug)["slug"] == slug

@@ -1,0 +1,209 @@
+"""Other embedding services, from the settings to the search, and what is said when they fail."""
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import pytest
+
+from tests.contract.conftest import NewHome
+from tests.contract.docvec.asking import (
+    counts,
+    done,
+    failed,
+    files_found,
+    index,
+    index_all,
+    stats,
+    write,
+)
+from tests.contract.docvec.conftest import with_ollama
+from tests.contract.process import Home, free_port, run_stdio, run_to_end
+from tests.contract.session import Answer, Session
+from tests.ollama_server import MODEL, OllamaServer, change, hang, ollama_server, refuse
+
+HEDGES = "Hedges are cut in the autumn, when the birds have left them.\n"
+BATS = "Bats leave the barn at dusk and come back before the day begins.\n"
+KEY = "sk-not-for-the-log"
+TIMEOUT_S = 1.5
+UNAVAILABLE = "Embedding service unavailable"
+
+
+def with_openai(server: OllamaServer, **variables: str) -> Mapping[str, str]:
+    return {
+        "DOCVEC_BACKEND": "openai",
+        "DOCVEC_HOST": f"{server.url}/v1",
+        "DOCVEC_MODEL": MODEL,
+        **variables,
+    }
+
+
+def unavailable(answer: Answer) -> str:
+    """What to do, as an answer says whose embedding has failed."""
+    assert failed(answer, "EMBEDDING_FAILED") == UNAVAILABLE
+    reason: str = answer["details"]["reason"]
+    return reason
+
+
+@pytest.fixture(scope="module")
+def shared() -> Iterator[OllamaServer]:
+    with ollama_server() as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def session(home: Home, shared: OllamaServer) -> Iterator[Session]:
+    variables = with_ollama(shared, DOCVEC_TIMEOUT=str(TIMEOUT_S))
+    with run_stdio(home, variables, ("docvec-mcp",)) as session:
+        yield session
+
+
+@pytest.fixture
+def service(shared: OllamaServer) -> Iterator[OllamaServer]:
+    """A service for tests that make it fail."""
+    shared.released.clear()
+    yield shared
+    shared.always = None
+    shared.released.set()
+
+
+@pytest.fixture
+def served(empty: Session) -> Session:
+    """A server with nothing indexed that uses this service."""
+    return empty
+
+
+@pytest.fixture
+def library(folder: Path) -> Path:
+    return write(folder, {"hedges.md": HEDGES, "bats.md": BATS})
+
+
+@pytest.fixture(params=["ollama", "openai"])
+def variables(ollama: OllamaServer, request: pytest.FixtureRequest) -> Mapping[str, str]:
+    if request.param == "ollama":
+        return with_ollama(ollama)
+    ollama.api_key = KEY
+    return with_openai(ollama, DOCVEC_API_KEY=KEY)
+
+
+def test_a_folder_is_indexed_and_searched_with_a_service(
+    fresh_home: Home, ollama: OllamaServer, variables: Mapping[str, str], library: Path
+) -> None:
+    with run_stdio(fresh_home, variables, ("docvec-mcp",)) as session:
+        assert counts(index_all(session, library)) == (2, 0, 0)
+        assert files_found(session, "when do bats leave the barn") == ["bats.md", "hedges.md"]
+        texts = [text for batch in ollama.texts for text in batch]
+        # This model wants to be told what is a passage and what is a question.
+        assert f"search_document: {BATS.strip()}" in texts
+        assert "search_query: when do bats leave the barn" in texts
+        assert index_all(session, library)["duplicates_skipped"] == 2
+    paths = {request.path for request in ollama.requests if request.body}
+    expected = "/api/embed" if variables["DOCVEC_BACKEND"] == "ollama" else "/v1/embeddings"
+    assert paths == {expected}
+    assert KEY not in (fresh_home.files / "server.log").read_text()
+
+
+def test_a_service_that_is_down_is_said_to_be_and_what_needs_no_vectors_goes_on(
+    fresh_home: Home, library: Path
+) -> None:
+    port = free_port()
+    variables = {"DOCVEC_BACKEND": "ollama", "DOCVEC_HOST": f"http://127.0.0.1:{port}"}
+    with run_stdio(fresh_home, variables, ("docvec-mcp",)) as session:
+        for tool, arguments in (
+            ("search", {"query": "bats"}),
+            ("search_with_filters", {"query": "bats", "filters": {"page_number": 1}}),
+            ("search_with_budget", {"query": "bats"}),
+            ("index_file", {"file_path": str(library / "bats.md")}),
+            ("index_directory", {"dir_path": str(library)}),
+        ):
+            reason = unavailable(session.call(tool, **arguments))
+            assert f"127.0.0.1:{port}" in reason
+            assert "DOCVEC_HOST" in reason
+        # What needs no vectors goes on.
+        assert stats(session)["total_chunks"] == 0
+        assert done(session.call("delete_chunks", ids=["x"]))["deleted_count"] == 0
+        assert done(session.call("clear_index", confirm=True)) == {"deleted_count": 0}
+
+
+def test_a_model_that_is_missing(served: Session, service: OllamaServer, library: Path) -> None:
+    digest = service.models.pop(f"{MODEL}:latest")
+    reason = unavailable(served.call("index_directory", dir_path=str(library)))
+    assert f"ollama pull {MODEL}" in reason
+    # It is pulled, and the server need not be started again.
+    service.models[f"{MODEL}:latest"] = digest
+    assert counts(index_all(served, library)) == (2, 0, 0)
+
+
+def test_a_key_that_is_not_accepted(fresh_home: Home, ollama: OllamaServer, library: Path) -> None:
+    ollama.api_key = KEY
+    variables = with_openai(ollama, DOCVEC_API_KEY="wrong")
+    with run_stdio(fresh_home, variables, ("docvec-mcp",)) as session:
+        reason = unavailable(session.call("search", query="bats"))
+        assert "DOCVEC_API_KEY" in reason
+        assert "wrong" not in reason.replace("is wrong", "")
+
+
+def test_a_service_that_hangs_is_given_up(served: Session, service: OllamaServer) -> None:
+    service.always = hang
+    reason = unavailable(served.call("search", query="bats"))
+    assert f"{TIMEOUT_S} seconds" in reason
+    assert "DOCVEC_TIMEOUT" in reason
+
+
+def test_a_service_that_fails_in_mid_run_leaves_what_is_whole_and_the_next_run_goes_on(
+    served: Session, service: OllamaServer, folder: Path
+) -> None:
+    write(folder, {f"{n:03d}.txt": f"Text number {n}.\n" for n in range(100)})
+    index(served, folder / "000.txt")
+    # The first two batches of the next run are one group of files.
+    service.fail(*[change(lambda rows: rows)] * 2)
+    service.always = refuse(400, "out of memory")
+    reason = unavailable(served.call("index_directory", dir_path=str(folder)))
+    assert "out of memory" in reason
+    whole = stats(served)
+    assert whole["total_chunks"] == whole["unique_files"] == 65
+    service.always = None
+    assert counts(index_all(served, folder)) == (35, 65, 0)
+
+
+@pytest.fixture(scope="module")
+def made_with_the_local_model(new_home: NewHome, tmp_path_factory: pytest.TempPathFactory) -> Home:
+    home = new_home()
+    folder = write(tmp_path_factory.mktemp("made"), {"hedges.md": HEDGES})
+    with run_stdio(home, {}, ("docvec-mcp",)) as session:
+        index_all(session, folder)
+    return home
+
+
+def test_another_model_on_the_same_collection_is_refused_with_what_to_do(
+    made_with_the_local_model: Home, ollama: OllamaServer, library: Path
+) -> None:
+    with run_stdio(made_with_the_local_model, with_ollama(ollama), ("docvec-mcp",)) as session:
+        for tool, arguments in (
+            ("search", {"query": "bats"}),
+            ("index_directory", {"dir_path": str(library)}),
+        ):
+            reason = unavailable(session.call(tool, **arguments))
+            assert "all-MiniLM-L6-v2" in reason
+            assert MODEL in reason
+            assert "another collection" in reason
+    # Another collection beside it takes the other model.
+    variables = with_ollama(ollama, DOCVEC_COLLECTION="other")
+    with run_stdio(made_with_the_local_model, variables, ("docvec-mcp",)) as session:
+        assert counts(index_all(session, library)) == (2, 0, 0)
+
+
+@pytest.mark.parametrize(
+    ("variables", "named"),
+    [
+        ({"DOCVEC_BACKEND": "openai"}, "DOCVEC_HOST"),
+        ({"DOCVEC_BACKEND": "openai", "DOCVEC_HOST": "http://localhost:1"}, "DOCVEC_MODEL"),
+        ({"DOCVEC_BACKEND": "ollama", "DOCVEC_HOST": "http://"}, "DOCVEC_HOST"),
+    ],
+)
+def test_a_backend_without_a_setting_refuses_to_start(
+    fresh_home: Home, variables: Mapping[str, str], named: str
+) -> None:
+    ended = run_to_end(fresh_home, variables, program="docvec-mcp")
+    assert ended.returncode == 3
+    assert named in ended.stderr.splitlines()[-1]
+    assert "Traceback" not in ended.stderr

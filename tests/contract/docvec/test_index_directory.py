@@ -1,0 +1,153 @@
+"""`index_directory`: what of a folder is indexed, and that the rest does not stop it."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.contract.docvec.asking import (
+    counts,
+    done,
+    failed,
+    find,
+    index_all,
+    indexed,
+    stats,
+    write,
+)
+from tests.contract.docvec.documents import CODE, MARKDOWN, PAGES, TEXT
+from tests.contract.session import Session
+from tests.documents import text_pdf, truncated_pdf
+
+
+def test_every_supported_file_is_indexed_and_the_answer_counts_them(
+    empty: Session, folder: Path
+) -> None:
+    write(folder, {"README.md": MARKDOWN, "sub/API.md": "# API\n\nNone yet.\n"})
+    write(folder, {"sub/deeper/client.py": CODE, "minutes.TXT": TEXT, "style.css": "p {}"})
+    text_pdf(folder / "report.pdf", *PAGES)
+    data = index_all(empty, folder)
+    assert counts(data) == (5, 0, 0)
+    names = {"README.md", "sub/API.md", "sub/deeper/client.py", "minutes.TXT", "report.pdf"}
+    assert set(data["chunk_ids"]) == {str(folder / name) for name in names}
+    assert data["total_chunks"] == sum(map(len, data["chunk_ids"].values()))
+    assert data["total_chunks"] == stats(empty)["total_chunks"]
+    assert (data["updated_documents"], data["moved_documents"]) == (0, 0)
+    for file, ids in data["chunk_ids"].items():
+        found = find(empty, "anything", filters={"source_file": file}, n_results=50)
+        assert {result["chunk_id"] for result in found} == set(ids)
+
+
+def test_one_bad_file_costs_its_own_error_and_nothing_else(empty: Session, folder: Path) -> None:
+    write(folder, {"a.md": "# A\n\nGood.\n", "z.txt": "Good as well.\n"})
+    write(folder, {"binary.txt": bytes(range(256)) * 40, "empty.py": "", "blank.md": " \n\n"})
+    corrupted = truncated_pdf(folder / "corrupted.pdf")
+    (folder / "broken.md").symlink_to(folder / "nothing.md")
+    (folder / "loop.txt").symlink_to(folder / "loop.txt")
+    data = index_all(empty, folder)
+    assert counts(data) == (2, 0, 6)
+    errors = {Path(error["file_path"]).name: error for error in data["errors"]}
+    assert list(errors) == sorted(errors)
+    # The contract's own example.
+    assert errors["corrupted.pdf"]["file_path"] == str(corrupted)
+    assert errors["corrupted.pdf"]["error"] == "Failed to extract content from PDF"
+    assert errors["binary.txt"]["error"] == "Failed to extract content from text"
+    assert errors["empty.py"]["error"] == "Failed to extract content from code"
+    assert errors["blank.md"]["error"] == "Failed to extract content from markdown"
+    for name in ("broken.md", "loop.txt"):
+        assert errors[name]["error"] == f"File not found: {folder / name}"
+        assert errors[name]["error_code"] == "FILE_NOT_FOUND"
+    for name in ("corrupted.pdf", "binary.txt", "empty.py", "blank.md"):
+        assert errors[name]["error_code"] == "EXTRACTION_FAILED"
+    assert all(error["reason"] for error in errors.values())
+    assert indexed(empty) == ["a.md", "z.txt"]
+
+
+def test_hidden_files_and_folders_are_skipped(empty: Session, folder: Path) -> None:
+    write(folder, {"seen.md": "Seen.\n", ".hidden.md": "Hidden.\n", ".git/config.txt": "Git.\n"})
+    write(folder, {"sub/.venv/lib.py": "x = 1\n", "sub/seen.py": "y = 2\n"})
+    assert counts(index_all(empty, folder)) == (2, 0, 0)
+    assert indexed(empty) == ["seen.md", "seen.py"]
+    # What is named itself is meant.
+    assert counts(index_all(empty, folder / ".git")) == (1, 0, 0)
+
+
+def test_subfolders_are_left_out_when_recursive_is_false(empty: Session, folder: Path) -> None:
+    write(folder, {"top.md": "Top.\n", "sub/below.md": "Below.\n"})
+    assert counts(index_all(empty, folder, recursive=False)) == (1, 0, 0)
+    assert indexed(empty) == ["top.md"]
+    assert counts(index_all(empty, folder)) == (1, 1, 0)
+
+
+def test_links_are_followed_once_and_loops_end(
+    empty: Session, folder: Path, tmp_path: Path
+) -> None:
+    write(folder, {"a.md": "In the folder.\n"})
+    elsewhere = write(tmp_path / "elsewhere", {"b.md": "Elsewhere.\n"})
+    (folder / "self").symlink_to(folder)
+    (folder / "out").symlink_to(elsewhere)
+    (elsewhere / "back").symlink_to(folder)
+    (folder / "nowhere").symlink_to(tmp_path / "nothing")
+    (folder / "same.md").symlink_to(folder / "a.md")
+    data = index_all(empty, folder)
+    assert counts(data) == (2, 1, 0)
+    assert set(data["chunk_ids"]) == {str(folder / "a.md"), str(folder / "out" / "b.md")}
+
+
+def test_an_empty_folder_is_no_error(empty: Session, folder: Path) -> None:
+    assert counts(index_all(empty, folder)) == (0, 0, 0)
+
+
+def test_a_folder_that_is_not_there(session: Session, folder: Path) -> None:
+    path = folder / "nothing"
+    answer = session.call("index_directory", dir_path=str(path))
+    assert failed(answer, "FILE_NOT_FOUND") == f"File not found: {path}"
+    assert "Directory not found" in answer["details"]["reason"]
+
+
+@pytest.mark.parametrize("path", ["", "\0", "x" * 4000])
+def test_what_is_no_path_is_not_found(session: Session, path: str) -> None:
+    # Nothing is not the folder that the server was started in.
+    answer = session.call("index_directory", dir_path=path)
+    assert failed(answer, "FILE_NOT_FOUND") == f"File not found: {path}"
+
+
+def test_a_file_is_no_folder(session: Session, folder: Path) -> None:
+    file = write(folder, {"a.md": "A.\n"}) / "a.md"
+    answer = session.call("index_directory", dir_path=str(file))
+    assert failed(answer, "INVALID_INPUT") == f"Not a directory: {file}"
+
+
+def test_progress_is_told_file_by_file(empty: Session, folder: Path) -> None:
+    write(folder, {f"{number:03d}.txt": f"Text number {number}.\n" for number in range(150)})
+    write(folder, {"000 copy.txt": "Text number 0.\n", "bad.txt": ""})
+    job = empty.start("index_directory", dir_path=str(folder))
+    assert counts(done(job.result())) == (150, 1, 1)
+    steps = [step for step, _, _ in job.progress]
+    assert len(steps) > 2
+    assert steps == sorted(set(steps))
+    assert {total for _, total, _ in job.progress} == {152}
+    assert job.progress[-1][0] == 152
+    assert all(message and "of 152 files" in message for _, _, message in job.progress)
+
+
+def test_the_pages_of_a_long_pdf_are_told_by_index_file(empty: Session, folder: Path) -> None:
+    file = text_pdf(folder / "long.pdf", *(f"Page {n}. {PAGES[0]}" for n in range(1, 13)))
+    job = empty.start("index_file", file_path=str(file))
+    done(job.result())
+    assert [step for step, _, _ in job.progress][:12] == list(range(1, 13))
+
+
+def test_what_stands_in_very_many_files_does_not_hide_the_rest(
+    empty: Session, folder: Path
+) -> None:
+    # Equal texts have equal vectors, on which Chroma's index falls apart.
+    same = "# Licence\n\nThis file may be used by everybody.\n\n# Contents\n\nNone yet.\n"
+    write(folder, {f"{n}.md": same + "\n" * n for n in range(500)})
+    others = {"hedges.md": "Hedges are cut in the autumn.\n", "code.py": CODE}
+    others |= {"bats.txt": "Bats leave the barn at dusk.\n", "minutes.txt": TEXT}
+    write(folder, others)
+    index_all(empty, folder)
+    for name, text in others.items():
+        best = find(empty, text, n_results=1)[0]["metadata"]["source_file"]
+        assert best == str(folder / name)
+        assert find(empty, "anything", filters={"source_file": str(folder / name)})

@@ -1,0 +1,75 @@
+"""What the tools of every server are looked at for, before any is called."""
+
+from typing import Any
+
+import jsonschema  # type: ignore[import-untyped]
+from mcp.types import Tool
+
+from tests.contract.session import Session
+
+Parameter = tuple[str, str, set[str], bool, object]
+"""Tool, parameter, types, whether it is required, default."""
+
+NOTHING = object()
+"""The default of a parameter that has none."""
+
+
+def types_of(schema: dict[str, Any]) -> set[str]:
+    return {option["type"] for option in schema.get("anyOf", [schema])}
+
+
+def shapes_of(tool: Tool) -> list[dict[str, Any]]:
+    """The objects that an answer may be."""
+    schema = tool.output_schema
+    assert schema is not None
+    definitions = schema.get("$defs", {})
+    return [definitions[option["$ref"].rsplit("/", 1)[-1]] for option in schema["oneOf"]]
+
+
+def part_of(tool: Tool, name: str) -> dict[str, Any]:
+    """The shape of that name, of something inside an answer."""
+    assert tool.output_schema is not None
+    part: dict[str, Any] = tool.output_schema["$defs"][name]
+    return part
+
+
+def parameters_of(session: Session) -> set[tuple[str, str]]:
+    return {
+        (name, parameter)
+        for name, tool in session.tools.items()
+        for parameter in tool.input_schema["properties"]
+    }
+
+
+def check_parameter(
+    session: Session, tool: str, parameter: str, types: set[str], required: bool, default: object
+) -> None:
+    """A parameter is as the table has it, and explained."""
+    schema = session.tools[tool].input_schema
+    described = schema["properties"][parameter]
+    assert types_of(described) == types
+    assert (parameter in schema.get("required", [])) is required
+    assert described.get("default", NOTHING) == default
+    assert described["description"]
+
+
+def check_annotations(tool: Tool, *, read_only: bool, destructive: bool = False) -> None:
+    """A tool has a title, a description and all hints."""
+    assert tool.title
+    assert tool.description
+    hints = tool.annotations
+    assert hints is not None
+    assert hints.title == tool.title
+    assert hints.read_only_hint is read_only
+    assert hints.destructive_hint is destructive
+    assert hints.idempotent_hint is True
+    assert hints.open_world_hint is False
+
+
+def check_schemas(tool: Tool) -> None:
+    """Both schemas are valid, and unknown parameters are not taken."""
+    assert tool.output_schema is not None
+    for schema in (tool.input_schema, tool.output_schema):
+        jsonschema.Draft202012Validator.check_schema(schema)
+        assert schema["type"] == "object"
+    assert tool.input_schema["additionalProperties"] is False

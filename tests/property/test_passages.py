@@ -1,0 +1,253 @@
+"""What holds of the passages of any file: nothing is lost, places and lines are exact, sizes hold.
+
+The documents are put together from pieces that splitters stumble over. What a Markdown or Python
+passage says of itself is compared with what the piece says, or with Python's own parser.
+"""
+
+import argparse
+import ast
+import inspect
+import pathlib
+from collections.abc import Sequence
+from types import ModuleType
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from quinion.chunk.headings import SEPARATOR
+from quinion.chunk.markdown import split_markdown
+from quinion.chunk.paged import split_pages
+from quinion.chunk.passages import split_file_text
+from quinion.chunk.ruler import CHARACTERS, Measure
+from quinion.model.page import Method, Page
+from quinion.model.passage import Format, Passage
+from tests.tokens import by_model, by_words
+
+SIZES = st.sampled_from([24, 40, 64, 254])
+MEASURES = st.sampled_from([by_words, by_model()])
+
+SIGNS = "ab1 .,;!?'\"`#*_|<>&-=+~[]()\\:éß中한🙂"
+ODD = "\n\t\x0c\x0b\x1c\x85\u2028\u200b\ufffd\xa0\u0301"
+nasty = st.text(st.sampled_from(SIGNS + ODD), max_size=300)
+long_pieces = st.sampled_from(
+    ["x" * 700, "word " * 150, "line\n" * 80, "para.\n\n" * 50, " " * 900, "中文。" * 90, "\n" * 40]
+)
+texts = st.lists(nasty | long_pieces | st.text(max_size=40), max_size=8).map("\n".join)
+
+
+def check(text: str, passages: Sequence[Passage], measure: Measure, size: int) -> None:
+    """All that holds whatever the format is."""
+    place = 0
+    for passage in passages:
+        assert place <= passage.start < passage.end
+        assert not text[place : passage.start].strip()
+        assert passage.text == text[passage.start : passage.end]
+        assert passage.text.strip()
+        assert passage.tokens == len(measure(passage.text))
+        assert len(passage.text) <= CHARACTERS * size
+        heading = len(measure(passage.heading))
+        assert heading <= size // 4
+        assert heading + passage.tokens <= size
+        place = passage.end
+    assert not text[place:].strip()
+
+
+def check_lines(text: str, passages: Sequence[Passage]) -> None:
+    for passage in passages:
+        first, last = (int(passage.metadata[key]) for key in ("start_line", "end_line"))
+        lines = "\n".join(text.split("\n")[first - 1 : last])
+        assert passage.text in lines
+        assert text.count("\n", 0, passage.start) == first - 1
+        assert passage.text.count("\n") == last - first
+
+
+@given(texts, st.sampled_from([Format.TEXT, Format.MARKDOWN, Format.CODE]), MEASURES, SIZES)
+def test_any_text_is_split_in_any_format(
+    text: str, format: Format, measure: Measure, size: int
+) -> None:
+    passages = split_file_text(text, format, measure, size)
+    check(text, passages, measure, size)
+    check_lines(text, passages)
+    assert split_file_text(text, format, measure, size) == passages
+
+
+@given(st.lists(texts, max_size=4), MEASURES, SIZES)
+def test_pages_are_split_each_by_itself(page_texts: list[str], measure: Measure, size: int) -> None:
+    pages = [Page(number, text, Method.OCR) for number, text in enumerate(page_texts, 1)]
+    passages = split_pages(pages, measure, size)
+    numbers = [int(passage.metadata["page_number"]) for passage in passages]
+    assert numbers == sorted(numbers)
+    for page in pages:
+        own = [passage for passage in passages if passage.metadata["page_number"] == page.number]
+        check(page.text, own, measure, size)
+        positions = [passage.metadata["page_position"] for passage in own]
+        assert positions == ["start", *["middle"] * (len(own) - 2), "end"][: len(own)]
+
+
+TITLES = ["Install", "Use `it`", "*Why* not", "1. Scope", "A & B", "C# > D", "", "word " * 30]
+PLAIN = ["Install", "Use it", "Why not", "1. Scope", "A & B", "C# > D", "", ("word " * 30).strip()]
+BLOCKS = [
+    "A paragraph of text. It has two sentences.",
+    "word " * 90,
+    "```py\n# no heading\n\nx = 1\n```",
+    "~~~\n## no heading\n" + "code()\n" * 60 + "~~~",
+    "| a | b |\n|---|---|\n" + "| # | cell |\n" * 50,
+    "- item\n\n  # no heading\n- other\n  - inner",
+    "- long item\n" * 60,
+    "> # no heading\n> quoted",
+    "<!--\n# no heading\n-->",
+    "    # indented code",
+    "***",
+    "![picture](a.png)",
+]
+headings = st.tuples(st.integers(1, 6), st.sampled_from(range(len(TITLES))), st.booleans())
+markdown = st.lists(headings | st.sampled_from(BLOCKS), max_size=14)
+
+
+def _write_heading(level: int, title: str, underlined: bool) -> str:
+    if underlined and level < 3 and title[:1].isalpha():
+        return title + "\n" + "=-"[level - 1] * 3
+    return "#" * level + " " + title
+
+
+@given(markdown, SIZES, st.booleans())
+def test_markdown_passages_have_the_path_that_they_stand_under(
+    pieces: list[tuple[int, int, bool] | str], size: int, front_matter: bool
+) -> None:
+    text = "---\ntitle: a\n---\n\n" if front_matter else ""
+    above: list[tuple[int, str]] = []
+    expected = dict.fromkeys(range(1, 4), ("", 0))
+    for piece in pieces:
+        start = text.count("\n") + 1
+        if isinstance(piece, str):
+            text += piece + "\n\n"
+        else:
+            level, index, underlined = piece
+            text += _write_heading(level, TITLES[index], underlined) + "\n\n"
+            above = [pair for pair in above if pair[0] < level] + [(level, PLAIN[index])]
+        path = SEPARATOR.join(title for _, title in above if title)
+        for line in range(start, text.count("\n") + 1):
+            expected[line] = (path, above[-1][0] if above else 0)
+    passages = split_markdown(text, by_words, size)
+    check(text, passages, by_words, size)
+    for passage in passages:
+        said = (passage.metadata["header_path"], passage.metadata["header_level"])
+        assert said == expected[int(passage.metadata["end_line"])]
+
+
+SIMPLE = [
+    "x = 1",
+    "import os, sys",
+    "a = 1; b = 2",
+    "# a comment",
+    "# another\n# and more",
+    '"""A string.\n# not a comment\n\nend"""',
+    "call(\n    1,\n    # inside\n    2,\n)",
+    "text = '''\nclass No:\n    def no(): pass\n'''",
+    "long = [" + "1, " * 120 + "]",
+    "data = (\n" + "    'line',\n" * 60 + ")",
+    "é = 'ü' * 3",
+    "pass",
+    "",
+    "\x0c",
+    "y = lambda: 0",
+]
+HEADERS = [
+    ("def f(a):", False),
+    ("async def g(self):", False),
+    ("@decorator\n@other(1)\ndef f(a, b=2):", False),
+    ("# directly above\ndef h():", False),
+    ("class A:", False),
+    ("class B(Base,\n        Other):", False),
+    ("@dataclass\nclass C:", False),
+    ("if x:", True),
+    ("try:", True),
+    ("for i in y:", True),
+    ("with z:", True),
+    ("while x:", True),
+]
+
+
+def _indent(block: str) -> str:
+    """Indent as an editor would: strings over several lines too, which does them no harm."""
+    return "\n".join("    " + line if line.strip() else line for line in block.split("\n"))
+
+
+def _suite(header: tuple[str, bool], body: list[str], other: list[str]) -> str:
+    head, may_end = header
+    filled = "\n".join(map(_indent, [*body, "pass"]))
+    block = f"{head}\n{filled}"
+    if head.startswith("try"):
+        return f"{block}\nexcept ValueError:\n" + "\n".join(map(_indent, [*other, "pass"]))
+    if may_end and other and not head.startswith("with"):
+        return f"{block}\nelse:\n" + "\n".join(map(_indent, [*other, "pass"]))
+    return block
+
+
+statements = st.recursive(
+    st.sampled_from(SIMPLE),
+    lambda inner: st.builds(
+        _suite, st.sampled_from(HEADERS), st.lists(inner, max_size=4), st.lists(inner, max_size=2)
+    ),
+    max_leaves=30,
+)
+modules = st.lists(statements, max_size=8).map(lambda blocks: "\n".join(blocks) + "\n")
+
+Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
+
+
+def outermost(body: Sequence[ast.AST], names: tuple[str, ...] = ()) -> dict[int, tuple[str, str]]:
+    """Of each line of a definition, its class and the outermost function that it is in."""
+    found: dict[int, tuple[str, str]] = {}
+    for node in body:
+        if isinstance(node, Definition):
+            first = min([node.lineno, *(each.lineno for each in node.decorator_list)])
+            lines = range(first, (node.end_lineno or 0) + 1)
+            if isinstance(node, ast.ClassDef):
+                path = (*names, node.name)
+                found |= dict.fromkeys(lines, (".".join(path), ""))
+                found |= outermost(node.body, path)
+            else:
+                found |= dict.fromkeys(lines, (".".join(names), node.name))
+        else:
+            found |= outermost([*ast.iter_child_nodes(node)], names)
+    return found
+
+
+def check_names(text: str, passages: Sequence[Passage]) -> None:
+    """No line of a function is in a passage of another, nor one of a class."""
+    owners = outermost(ast.parse(text).body)
+    for passage in passages:
+        first, last = (int(passage.metadata[key]) for key in ("start_line", "end_line"))
+        class_name = str(passage.metadata.get("class_name", ""))
+        function = str(passage.metadata.get("function_name", ""))
+        functions = {owners[line] for line in range(first, last + 1) if line in owners}
+        for owner_class, owner_function in functions:
+            if owner_function:
+                full = ".".join(filter(None, (class_name, function))) + "."
+                assert full.startswith(".".join(filter(None, (owner_class, owner_function))) + ".")
+            else:
+                assert (class_name + ".").startswith(owner_class + ".")
+        comments = all(line.lstrip()[:1] in {"#", ""} for line in passage.text.split("\n"))
+        assert not function or comments or any(owner for _, owner in functions)
+
+
+@settings(suppress_health_check=[HealthCheck.too_slow])
+@given(modules, MEASURES, SIZES)
+def test_python_passages_have_the_names_of_what_they_are_in(
+    text: str, measure: Measure, size: int
+) -> None:
+    passages = split_file_text(text, Format.CODE, measure, size)
+    check(text, passages, measure, size)
+    check_lines(text, passages)
+    check_names(text, passages)
+
+
+@pytest.mark.parametrize("module", [ast, argparse, pathlib], ids=lambda module: module.__name__)
+def test_real_modules_are_split_with_their_names(module: ModuleType) -> None:
+    text = inspect.getsource(module)
+    passages = split_file_text(text, Format.CODE, by_model(), 254)
+    check(text, passages, by_model(), 254)
+    check_lines(text, passages)
+    check_names(text, passages)

@@ -1,0 +1,20 @@
+"""Ways to measure a text for the tests of passages."""
+
+import re
+from functools import cache
+
+from quinion.chunk.ruler import Measure
+from quinion.embed.tokens import TokenCounter
+
+_TOKEN = re.compile(r"\w+|[^\w\s]")
+
+
+def by_words(text: str) -> list[int]:
+    """Words and punctuation marks: easy to reckon with, and quick."""
+    return [match.start() for match in _TOKEN.finditer(text)]
+
+
+@cache
+def by_model() -> Measure:
+    """The embedding model's own tokens."""
+    return TokenCounter.of().starts

@@ -1,0 +1,73 @@
+"""`quinion`, from the arguments to the exit status, in this process."""
+
+import io
+import json
+import os
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from quinion.cli.main import main
+from quinion.embed.weights import prepare
+from quinion.settings import Settings
+
+
+@dataclass(frozen=True)
+class Ended:
+    """What a command left behind."""
+
+    status: int
+    out: str
+    err: str
+
+    @property
+    def json(self) -> Any:
+        """What it printed, all of which is one JSON document."""
+        return json.loads(self.out)
+
+
+Run = Callable[..., Ended]
+
+
+@pytest.fixture(scope="session")
+def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    base = tmp_path_factory.getbasetemp()
+    folder = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "models"
+    prepare(folder)
+    return folder
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty home, which is all that the environment names."""
+    for variable in Settings.variables():
+        monkeypatch.delenv(variable, raising=False)
+    path = tmp_path / "home"
+    monkeypatch.setenv("QUINION_HOME", str(path))
+    monkeypatch.setenv("QUINION_WORKERS", "1")
+    monkeypatch.setenv("CHROMA_PERSIST_DIR", str(path / "chroma"))
+    monkeypatch.setenv("COLUMNS", "120")
+    return path
+
+
+@pytest.fixture
+def quinion(home: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Run:
+    """Runs `quinion` with these arguments; `typed` is what its user types."""
+
+    def execute(*arguments: str, typed: str = "") -> Ended:
+        monkeypatch.setattr(sys, "argv", ["quinion", *arguments])
+        monkeypatch.setattr(sys, "stdin", io.StringIO(typed))
+        capfd.readouterr()
+        status = 0
+        try:
+            main()
+        except SystemExit as end:
+            status = end.code if isinstance(end.code, int) else int(end.code is not None)
+        out, err = capfd.readouterr()
+        return Ended(status, out, err)
+
+    return execute
