@@ -10,6 +10,7 @@ from quinion.extract.lines import read_lined_pages
 from quinion.extract.pdf import open_pdf
 
 LONGEST_TITLE = 200
+MOST_LINES = 6
 MOST_KEYWORDS = 20
 LONGEST_KEYWORD = 50
 ONE_SIZE = 0.95
@@ -49,14 +50,17 @@ def _find_title(path: Path, options: Options) -> str:
     """The words in the largest print on the first page; a scan has no sizes of print."""
     [page] = read_lined_pages(path, 1, 1, options)
     sizes = {
-        line.text: line.size for line in page.lines if line.size and _LETTERS.search(line.text)
+        line.text: line.size
+        for line in page.lines
+        if line.size and _LETTERS.search(line.text) and "=" not in line.text
     }
     if not sizes:
         return ""
     limit = ONE_SIZE * max(sizes.values())
-    # The first lines of that size that follow each other.
+    # The first lines of that size that follow each other; many of them are running text.
     large = dropwhile(lambda text: sizes[text] < limit, sizes)
-    return _clean(" ".join(takewhile(lambda text: sizes[text] >= limit, large)))
+    lines = list(takewhile(lambda text: sizes[text] >= limit, large))
+    return _clean(" ".join(lines)) if len(lines) <= MOST_LINES else ""
 
 
 def _split_keywords(text: str) -> list[str]:

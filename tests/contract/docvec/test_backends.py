@@ -5,7 +5,6 @@ from pathlib import Path
 
 import pytest
 
-from tests.contract.conftest import NewHome
 from tests.contract.docvec.asking import (
     counts,
     done,
@@ -165,19 +164,16 @@ def test_a_service_that_fails_in_mid_run_leaves_what_is_whole_and_the_next_run_g
     assert counts(index_all(served, folder)) == (35, 65, 0)
 
 
-@pytest.fixture(scope="module")
-def made_with_the_local_model(new_home: NewHome, tmp_path_factory: pytest.TempPathFactory) -> Home:
-    home = new_home()
-    folder = write(tmp_path_factory.mktemp("made"), {"hedges.md": HEDGES})
-    with run_stdio(home, {}, ("docvec-mcp",)) as session:
-        index_all(session, folder)
-    return home
-
-
 def test_another_model_on_the_same_collection_is_refused_with_what_to_do(
-    made_with_the_local_model: Home, ollama: OllamaServer, library: Path
+    fresh_home: Home, ollama: OllamaServer, library: Path
 ) -> None:
-    with run_stdio(made_with_the_local_model, with_ollama(ollama), ("docvec-mcp",)) as session:
+    with run_stdio(fresh_home, {}, ("docvec-mcp",)) as session:
+        index(session, library / "hedges.md")
+    # Another collection beside it takes another model.
+    variables = with_ollama(ollama, DOCVEC_COLLECTION="other")
+    with run_stdio(fresh_home, variables, ("docvec-mcp",)) as session:
+        assert counts(index_all(session, library)) == (2, 0, 0)
+    with run_stdio(fresh_home, with_ollama(ollama), ("docvec-mcp",)) as session:
         for tool, arguments in (
             ("search", {"query": "bats"}),
             ("index_directory", {"dir_path": str(library)}),
@@ -186,10 +182,11 @@ def test_another_model_on_the_same_collection_is_refused_with_what_to_do(
             assert "all-MiniLM-L6-v2" in reason
             assert MODEL in reason
             assert "another collection" in reason
-    # Another collection beside it takes the other model.
-    variables = with_ollama(ollama, DOCVEC_COLLECTION="other")
-    with run_stdio(made_with_the_local_model, variables, ("docvec-mcp",)) as session:
+        # What is there can be seen and cleared, and then the other model may have it.
+        assert stats(session)["source_files"] == [str(library / "hedges.md")]
+        assert done(session.call("clear_index", confirm=True)) == {"deleted_count": 1}
         assert counts(index_all(session, library)) == (2, 0, 0)
+        assert files_found(session, "bats leave the barn")[0] == "bats.md"
 
 
 @pytest.mark.parametrize(

@@ -36,6 +36,12 @@ def test_a_file_is_believed_if_it_has_a_title_and_keywords(tmp_path: Path) -> No
     assert describe(file, OPTIONS) == About("The Manual", ("maps", "Mercator"))
 
 
+def test_neither_a_formula_nor_running_text_is_a_title(tmp_path: Path) -> None:
+    assert title_of(make(tmp_path / "a.pdf", {"E = mv + x": 14, PRINTED: 12})) == PRINTED
+    lines = {f"{PRINTED}, line {number}": 10 for number in range(10)}
+    assert title_of(make(tmp_path / "b.pdf", lines)) == ""
+
+
 @pytest.mark.parametrize(
     "rubbish",
     [

@@ -152,7 +152,9 @@ class Indexing:
         async def store_all() -> None:
             async with embedded:
                 async for group, vectors in embedded:
-                    await self._store(group, vectors, known, run)
+                    # What is embedded is kept, whatever fails or ends meanwhile: it takes a moment.
+                    with anyio.CancelScope(shield=True):
+                        await self._store(group, vectors, known, run)
                     await report.add(group[-1].source.path.name, len(group))
 
         await together(read_all, partial(self._embed_all, read, to_store), store_all)
