@@ -1,5 +1,6 @@
 """`index_directory`: what of a folder is indexed, and that the rest does not stop it."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -43,8 +44,9 @@ def test_one_bad_file_costs_its_own_error_and_nothing_else(empty: Session, folde
     corrupted = truncated_pdf(folder / "corrupted.pdf")
     (folder / "broken.md").symlink_to(folder / "nothing.md")
     (folder / "loop.txt").symlink_to(folder / "loop.txt")
+    os.mkfifo(folder / "pipe.py")
     data = index_all(empty, folder)
-    assert counts(data) == (2, 0, 6)
+    assert counts(data) == (2, 0, 7)
     errors = {Path(error["file_path"]).name: error for error in data["errors"]}
     assert list(errors) == sorted(errors)
     # The contract's own example.
@@ -53,7 +55,7 @@ def test_one_bad_file_costs_its_own_error_and_nothing_else(empty: Session, folde
     assert errors["binary.txt"]["error"] == "Failed to extract content from text"
     assert errors["empty.py"]["error"] == "Failed to extract content from code"
     assert errors["blank.md"]["error"] == "Failed to extract content from markdown"
-    for name in ("broken.md", "loop.txt"):
+    for name in ("broken.md", "loop.txt", "pipe.py"):
         assert errors[name]["error"] == f"File not found: {folder / name}"
         assert errors[name]["error_code"] == "FILE_NOT_FOUND"
     for name in ("corrupted.pdf", "binary.txt", "empty.py", "blank.md"):

@@ -6,10 +6,12 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
+from mcp.types import ElicitResult
 
 from quinion.settings import Settings
 from tests.contract.conftest import NewHome
 from tests.contract.docvec.asking import (
+    User,
     counts,
     done,
     failed,
@@ -110,10 +112,13 @@ def test_all_servers_in_one_process_and_docvec_in_a_folder_of_its_own(
 
 def test_a_second_process_passes_calls_and_questions_on(fresh_home: Home, folder: Path) -> None:
     write(folder, {"a.md": MARKDOWN})
-    with serve(fresh_home), run_stdio(fresh_home, {}, ("docvec-mcp",)) as session:
+    user = User(ElicitResult(action="decline"))
+    with serve(fresh_home), run_stdio(fresh_home, {}, ("docvec-mcp",), user) as session:
         job = session.start("index_directory", dir_path=str(folder))
         assert counts(done(job.result())) == (1, 0, 0)
         assert job.progress
+        failed(session.call("clear_index", confirm=True), "CONFIRMATION_REQUIRED")
+        assert len(user.questions) == 1
         assert stats(session)["total_chunks"] == 4
 
 
