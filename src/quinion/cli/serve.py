@@ -69,6 +69,8 @@ async def _serve(
             try:
                 for engine in set(engines.values()):
                     await engine.store()
+                for endpoint in endpoints:
+                    await endpoint.server.warm()
                 if samples is not None:
                     await _load_samples(engines[document_store.NAME], samples)
             except QuinionError as error:

@@ -63,6 +63,11 @@ class Workers:
         await self.run(job, keep, **arguments)
         return items[0]
 
+    async def warm(self) -> None:
+        """Have a worker at hand before it is wanted: a process takes a second to start."""
+        async with self._borrow():
+            pass
+
     async def close(self) -> None:
         """End all workers that are not busy; those that are end with their jobs."""
         while self._idle:

@@ -6,7 +6,7 @@ as that shape and never as a bare exception.
 """
 
 import logging
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from itertools import islice
 from typing import Annotated, Any, Generic, TypeVar
 
@@ -78,10 +78,12 @@ class ContractServer(MCPServer[Any]):
         refuse: Refuse,
         word: Callable[[Any], str] | None = None,
         unlisted: Sequence[Tool] = (),
+        warm: Callable[[], Awaitable[object]] | None = None,
     ) -> None:
         """`refuse` shapes an error, and `word` says it: as JSON, if it is not given.
 
-        `unlisted` tools are for our own command line: no client is told of them.
+        `unlisted` tools are for our own command line: no client is told of them. `warm` is done
+        by the host once the server can be reached, so that the first answer comes soon.
         """
         super().__init__(
             name,
@@ -93,7 +95,13 @@ class ContractServer(MCPServer[Any]):
         self._known = {tool.name: tool for tool in (*tools, *unlisted)}
         self._unlisted = {tool.name for tool in unlisted}
         self._refuse = refuse
+        self._warm = warm
         self._word = word or as_json
+
+    async def warm(self) -> None:
+        """Make ready what the first call would otherwise wait for."""
+        if self._warm:
+            await self._warm()
 
     async def list_tools(self) -> list[ListedTool]:
         """The tools of the contract."""

@@ -16,6 +16,7 @@ from mcp.shared.message import SessionMessage
 from quinion.errors import HomeInUse, QuinionError
 from quinion.pipeline.engine import Engine, open_engine
 from quinion.servers.catalog import Entry
+from quinion.servers.contract import ContractServer
 from quinion.servers.holder import dial, find_address
 from quinion.settings import Settings
 
@@ -33,17 +34,18 @@ async def serve_stdio(settings: Settings, entry: Entry) -> None:
         async with open_engine(settings) as engine:
             server = entry.load().build(engine)
             async with anyio.create_task_group() as group:
-                group.start_soon(_open_store, engine)
+                group.start_soon(_make_ready, engine, server)
                 await server.run_stdio_async()
                 group.cancel_scope.cancel()
     except HomeInUse as error:
         await _relay(find_address(settings, entry.name, error), settings)
 
 
-async def _open_store(engine: Engine) -> None:
-    """Have the store at hand when the client first asks. If it fails, the asking will tell."""
+async def _make_ready(engine: Engine, server: ContractServer) -> None:
+    """Have all at hand when the client first asks. If it fails, the asking will tell."""
     with contextlib.suppress(QuinionError):
         await engine.store()
+        await server.warm()
 
 
 async def _relay(address: str, settings: Settings) -> None:

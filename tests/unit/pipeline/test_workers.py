@@ -113,3 +113,11 @@ async def test_closing_leaves_no_process(workers: Workers, pdf: Path) -> None:
     await workers.first("inspect", path=str(pdf), options=OPTIONS)
     await workers.close()
     assert worker_pids() == []
+
+
+async def test_a_worker_can_be_had_ready_before_there_is_work(workers: Workers, pdf: Path) -> None:
+    before = set(psutil.Process().children())
+    await workers.warm()
+    [ready] = set(psutil.Process().children()) - before
+    await workers.first("inspect", path=str(pdf), options=OPTIONS)
+    assert set(psutil.Process().children()) - before == {ready}

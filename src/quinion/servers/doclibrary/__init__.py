@@ -34,6 +34,7 @@ def build(engine: Engine) -> ContractServer:
         tools=make_tools(library),
         unlisted=make_keeper_tools(library),
         refuse=_refuse,
+        warm=engine.element_workers.warm,
         word=lambda failed: str(failed.error),
     )
     add_resources(server, library)
