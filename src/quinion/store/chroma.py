@@ -35,6 +35,9 @@ FINGERPRINT_KEY = "embedder"
 WIDER = 16
 STEP = 2
 WIDEST = 800
+# What Chroma's database takes as a list of ids.
+MOST_IDS = 1_000
+PAGE = 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,21 +106,22 @@ class VectorStore:
     ) -> list[Record]:
         """The records with these ids, or all that match."""
         target = self._collection(collection)
+        named = {
+            "ids": list(ids) if ids is not None else None,
+            "where": dict(where) if where else None,
+        }
         with self._failures():
-            found = target.get(
-                ids=list(ids) if ids is not None else None,
-                where=dict(where) if where else None,
-                include=["documents", "metadatas"],
-            )
-        return _records(found)
+            pages = list(_pages(target, ["documents", "metadatas"], named))
+        return [record for page in pages for record in _records(page)]
 
     def get_with_vectors(self, trace: Trace) -> "tuple[list[Record], NDArray[np.float32]]":
         """The records that the trace names, and the vector of each."""
         target = self._collection(trace.collection)
         with self._failures():
-            found = target.get(**_named_by(trace), include=["documents", "metadatas", "embeddings"])
-        vectors = found["embeddings"]
-        return _records(found), np.asarray(vectors if vectors is not None else (), np.float32)
+            pages = list(_pages(target, ["documents", "metadatas", "embeddings"], _named_by(trace)))
+        records = [record for page in pages for record in _records(page)]
+        vectors = [np.asarray(page["embeddings"], np.float32) for page in pages if page["ids"]]
+        return records, np.concatenate(vectors) if vectors else np.empty((0, 0), np.float32)
 
     def query(
         self,
@@ -191,8 +195,8 @@ class VectorStore:
     ) -> list[Hit]:
         target = self._comparable(collection)
         chosen = self._choose(collection, where) if where and not is_native(where) else None
-        if chosen is not None and not chosen:
-            return []
+        if chosen is not None and (not chosen or len(chosen) > MOST_IDS):
+            return self._nearest_of(collection, vector, limit, frozenset(chosen))
         with self._failures():
             found = target.query(
                 query_embeddings=vector.ravel().tolist(),
@@ -214,13 +218,40 @@ class VectorStore:
             for id_, text, metadata, distance in sorted(rows, key=lambda row: (row[3], row[0]))
         ]
 
+    def _nearest_of(
+        self,
+        collection: str,
+        vector: "NDArray[np.float32]",
+        limit: int,
+        chosen: frozenset[str],
+    ) -> list[Hit]:
+        """The nearest among more records than can be named: more and more are looked at."""
+        near: list[tuple[str, float]] = []
+        count = self.count(collection) if chosen else 0
+        asked = WIDEST
+        while count and len(near) < limit:
+            asked = min(asked * WIDER, count)
+            near = [row for row in self._near_ids(collection, vector, asked) if row[0] in chosen]
+            if asked == count:
+                break
+        distances = dict(near[:limit])
+        records = {r.id: r for r in self.get(collection, ids=list(distances))} if near else {}
+        return [
+            Hit(records[id_], score_of_distance(distance))
+            for id_, distance in distances.items()
+            if id_ in records
+        ]
+
     def _choose(self, collection: str, where: Where) -> list[str]:
         """The ids of all records that pass a filter which Chroma cannot apply."""
         target = self._collection(collection)
         with self._failures():
-            found = target.get(include=["metadatas"])
-        rows = zip(found["ids"], found["metadatas"] or [], strict=True)
-        return [id_ for id_, metadata in rows if matches(_plain(metadata), where)]
+            return [
+                id_
+                for page in _pages(target, ["metadatas"], {})
+                for id_, metadata in zip(page["ids"], page["metadatas"], strict=True)
+                if matches(_plain(metadata), where)
+            ]
 
     def delete(self, trace: Trace) -> None:
         """Remove the records that the trace names; none is fine."""
@@ -249,13 +280,15 @@ class VectorStore:
         """How many records the trace names."""
         target = self._collection(trace.collection)
         with self._failures():
-            return len(target.get(**_named_by(trace), include=[])["ids"])
+            if trace.is_whole:
+                return target.count()
+            return sum(len(page["ids"]) for page in _pages(target, [], _named_by(trace)))
 
     def set_metadata(self, trace: Trace, values: Metadata) -> None:
         """Write these values into the metadata of all records that the trace names."""
         target = self._collection(trace.collection)
         with self._failures():
-            ids = target.get(**_named_by(trace), include=[])["ids"]
+            ids = [id_ for page in _pages(target, [], _named_by(trace)) for id_ in page["ids"]]
             step = self._open_client().get_max_batch_size()
             for start in range(0, len(ids), step):
                 part = ids[start : start + step]
@@ -366,6 +399,19 @@ def _connect(place: Place) -> "ClientAPI":
     if place.folder:
         return chromadb.PersistentClient(path=place.folder, settings=settings)
     return chromadb.EphemeralClient(settings=settings)
+
+
+def _pages(
+    target: "Collection", include: list[Any], named: Mapping[str, Any]
+) -> Iterator[Mapping[str, Any]]:
+    """What `get` gives, page by page: all at once is more than Chroma's database can bind."""
+    start = 0
+    while True:
+        found: Any = target.get(**named, limit=PAGE, offset=start, include=include)
+        yield found
+        if len(found["ids"]) < PAGE:
+            return
+        start += PAGE
 
 
 def _named_by(trace: Trace) -> dict[str, Any]:

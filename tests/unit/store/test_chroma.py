@@ -140,3 +140,20 @@ def _forget_chroma_clients() -> Iterator[None]:
     from chromadb.api.shared_system_client import SharedSystemClient
 
     SharedSystemClient.clear_system_cache()
+
+
+def test_more_records_than_chroma_can_bind_at_once_are_read_and_filtered(
+    store: VectorStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("quinion.store.chroma.PAGE", 7)
+    monkeypatch.setattr("quinion.store.chroma.MOST_IDS", 5)
+    monkeypatch.setattr("quinion.store.chroma.WIDEST", 1)
+    records = [Record(f"n{n}", "n", {"path": f"/{n % 2}/{n}", "all": "x"}) for n in range(60)]
+    vectors = np.stack([unit(1, n / 30) for n in range(60)])
+    store.upsert("many", records, vectors)
+    assert {record.id for record in store.get("many")} == {record.id for record in records}
+    found, with_vectors = store.get_with_vectors(Trace.of("many", all="x"))
+    assert (len(found), with_vectors.shape) == (60, (60, 2))
+    assert store.count_traced(Trace.of("many", all="x")) == store.count_traced(Trace("many")) == 60
+    hits = store.query("many", unit(1, 0), 3, {"path": {"$contains": "/1/"}})
+    assert [hit.record.id for hit in hits] == ["n1", "n3", "n5"]
