@@ -215,8 +215,10 @@ class Engine:
         with anyio.CancelScope(shield=True):
             async with self._gate.closed():
                 old = [await in_thread(_part, store, change.trace) for change in changes]
-                backup = await in_thread(save, self.settings.home / "replacing", old)
                 traces = [trace for change in changes for trace in change.traces()]
+                # The new ids may be those of records that no trace of ours names.
+                parts = [await in_thread(_part, store, trace) for trace in traces]
+                backup = await in_thread(save, self.settings.home / "replacing", parts)
                 intent = await self._begin(traces, backup)
                 try:
                     for change, (_, records, _) in zip(changes, old, strict=True):

@@ -192,6 +192,21 @@ async def test_several_things_are_replaced_together_or_not_at_all(
     assert [record.id for record in await engine.get("lines")] == ["line of b"]
 
 
+async def test_what_a_replacement_took_from_others_is_given_back(
+    engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two files of one index that exchange their contents exchange their ids too."""
+    await write(engine, "a")
+    await write(engine, "b")
+    before = await texts(engine)
+    taking = Change(TRACES[0], [Record("b0", "new", {"owner": "a"})], vectors(1))
+    with monkeypatch.context() as patch, pytest.raises(StoreUnavailable):
+        patch.setattr(VectorStore, "delete_ids", _fail)
+        await engine.replace([taking])
+    assert await texts(engine) == before
+    assert await engine.count(Trace.of("things", owner="b")) == 3
+
+
 def _fail_at(name: str) -> Callable[..., None]:
     def fail(_: object, collection: str, ids: object) -> None:
         if collection == name:
