@@ -157,3 +157,14 @@ def test_more_records_than_chroma_can_bind_at_once_are_read_and_filtered(
     assert store.count_traced(Trace.of("many", all="x")) == store.count_traced(Trace("many")) == 60
     hits = store.query("many", unit(1, 0), 3, {"path": {"$contains": "/1/"}})
     assert [hit.record.id for hit in hits] == ["n1", "n3", "n5"]
+
+
+@pytest.mark.slow
+def test_a_collection_beyond_what_chroma_can_bind_is_read_whole(store: VectorStore) -> None:
+    count = 33_000  # its database binds 32,766 values
+    records = [Record(str(n), "n", {"path": f"/{n}"}) for n in range(count)]
+    vectors = np.random.default_rng(1).normal(size=(count, 2)).astype(np.float32)
+    store.upsert("large", records, vectors)
+    assert len(store.get("large")) == count
+    [hit] = store.query("large", unit(1, 0), 1, {"path": {"$contains": "/32999"}})
+    assert hit.record.id == "32999"
