@@ -201,9 +201,29 @@ def _is_news(record: logging.LogRecord) -> bool:
     return not (kind is not None and issubclass(kind, anyio.get_cancelled_exc_class()))
 
 
+class _TrimmedHeaders:
+    """Takes away the blanks after a header's value, which are no part of it (RFC 9110, 5.5).
+
+    httptools, with which uvicorn reads requests, leaves them.
+    """
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http":
+            headers = [(name, value.strip(b" \t")) for name, value in scope["headers"]]
+            scope = {**scope, "headers": headers}
+        await self._app(scope, receive, send)
+
+
 def _config(app: ASGIApp) -> uvicorn.Config:
     return uvicorn.Config(
-        app, log_config=None, access_log=False, timeout_graceful_shutdown=GRACE_S, lifespan="on"
+        _TrimmedHeaders(app),
+        log_config=None,
+        access_log=False,
+        timeout_graceful_shutdown=GRACE_S,
+        lifespan="on",
     )
 
 
