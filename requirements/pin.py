@@ -1,6 +1,7 @@
 """Pin what pyproject.toml asks for: `make requirements`.
 
-One file for the program, one for its tests, one for the model's weights. Hashes are pinned;
+One file for the program, one for its tests, one for the model's weights, and two for what the
+conformance tests start: Node, and a client of the SDK's first version. Hashes are pinned;
 where to download from is the installing machine's own affair and is not written down.
 """
 
@@ -22,7 +23,7 @@ def pin(output: str, *arguments: str) -> None:
 
 
 if __name__ == "__main__":
-    pin("base.txt", "pyproject.toml", "--group", "build")
+    pin("base.txt", "pyproject.toml", "--extra", "all", "--group", "build")
     pin("dev.txt", "--group", "dev", "--constraint", "requirements/base.txt")
     pin(
         "bench.txt",
@@ -30,3 +31,5 @@ if __name__ == "__main__":
         *("--excludes", "requirements/bench.excludes"),
     )
     pin("model.txt", "--group", "model", "--no-deps")
+    pin("node.txt", "--group", "node", "--no-deps")
+    pin("client-v1.txt", "--group", "client-v1")

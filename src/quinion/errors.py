@@ -27,6 +27,7 @@
     ├── ModelUnavailable        embedding_failed       the embedding model cannot be loaded or run
     ├── EnricherUnavailable     enricher_unavailable   the vision model does not answer, or not well
     ├── ToolMissing             tool_missing           an external program is not installed
+    ├── ExtraMissing            extra_missing          a package of one of our extras is not
     └── BadSetting              bad_setting            a variable has a value that we can't use
 
 `code` is what the servers and the CLI translate from; the message says what is wrong and
@@ -146,6 +147,10 @@ class EnricherUnavailable(QuinionError):
 
 class ToolMissing(QuinionError):
     code = "tool_missing"
+
+
+class ExtraMissing(QuinionError):
+    code = "extra_missing"
 
 
 class BadSetting(QuinionError):

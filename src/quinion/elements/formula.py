@@ -17,11 +17,17 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import NoReturn
 
-from ziamath.config import config
-from ziamath.zmath import Math
+from quinion.errors import ExtraMissing, InvalidInput
+
+try:
+    from ziamath.config import config
+    from ziamath.zmath import Math
+except ImportError as error:
+    raise ExtraMissing(
+        f"A formula cannot be set from its LaTeX: {error}. Run: pip install 'quinion[formulas]'"
+    ) from error
 
 from quinion.elements.mupdf import pymupdf
-from quinion.errors import InvalidInput
 
 MAX_CHARACTERS = 2_000
 MAX_CPU_S = 3.0

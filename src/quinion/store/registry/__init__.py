@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from quinion.errors import ExtraMissing
 from quinion.store.registry.catalogue import PolicyRegistry
 from quinion.store.registry.sqlite import SqliteShelves
 
@@ -14,12 +15,19 @@ def open_registry(path: Path, redis_url: str | None = None) -> PolicyRegistry:
     Redis that does not answer is met at the first use, not here.
 
     Raises:
+        ExtraMissing: an address is given, and the package for Redis is not installed.
         BadSetting: the address is not one of Redis.
         RegistryUnavailable: the file cannot be opened.
     """
     if redis_url:
-        # Imported here because it is slow to import, and few have it configured.
-        from quinion.store.registry.redis import RedisShelves  # noqa: PLC0415
+        # Imported here because it is slow to import, and few have it configured or installed.
+        try:
+            from quinion.store.registry.redis import RedisShelves  # noqa: PLC0415
+        except ImportError as error:
+            raise ExtraMissing(
+                f"REDIS_URL is set, but Redis cannot be spoken to: {error}. "
+                "Run: pip install 'quinion[redis]'"
+            ) from error
 
         return PolicyRegistry(RedisShelves(redis_url))
     return PolicyRegistry(SqliteShelves(path))

