@@ -10,12 +10,21 @@ import sys
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from threading import Lock
+from threading import RLock
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from quinion.embed.batch import form_batches
+from quinion.embed.numerics import (
+    Network,
+    Numerics,
+    has_openvino,
+    read_note,
+    try_out,
+    unable,
+    write_note,
+)
 from quinion.embed.port import Vectors
 from quinion.embed.vectors import check_texts
 from quinion.embed.weights import MODEL_NAME, WEIGHTS_SHA256, prepare
@@ -27,16 +36,27 @@ _DIMENSIONS = 384
 
 
 class LocalEmbedder:
-    """An `Embedder`. A batch of texts uses `threads` cores, all by default; a query uses one."""
+    """An `Embedder`. A batch of texts uses `threads` cores, all by default; a query uses one.
+
+    `numerics` is how batches are calculated; None: as it was chosen for this home, or is now.
+    Queries are always calculated in float32.
+    """
 
     def __init__(
-        self, cache_dir: Path, model_dir: Path | None = None, threads: int | None = None
+        self,
+        cache_dir: Path,
+        model_dir: Path | None = None,
+        threads: int | None = None,
+        numerics: Numerics | None = Numerics.ONNX,
     ) -> None:
         self._cache_dir = cache_dir
         self._model_dir = model_dir
+        self._numerics = numerics
         self._model: MiniLM | None = None
-        self._loading = Lock()
-        self._pool = ThreadPoolExecutor(threads or _count_cores(), thread_name_prefix="embed")
+        self._network: Network | None = None
+        self._loading = RLock()
+        self._threads = threads or _count_cores()
+        self._pool = ThreadPoolExecutor(self._threads, thread_name_prefix="embed")
 
     @property
     def dimensions(self) -> int:
@@ -45,8 +65,12 @@ class LocalEmbedder:
 
     @property
     def fingerprint(self) -> str:
-        """The weights and the numerics that the vectors come from."""
-        return f"{MODEL_NAME}:{WEIGHTS_SHA256[:8]}:onnx-fp32"
+        """The weights and the numerics that the vectors come from.
+
+        Raises:
+            ModelUnavailable: they are to be chosen now, and the model cannot be loaded.
+        """
+        return f"{MODEL_NAME}:{WEIGHTS_SHA256[:8]}:{self._chosen()}"
 
     def load(self) -> None:
         """Load the model now rather than at the first text.
@@ -57,23 +81,25 @@ class LocalEmbedder:
         self._loaded()
 
     def embed(self, texts: Sequence[str]) -> Vectors:
-        """One unit row per text, in order.
+        """One unit row per text, in order. A text that occurs twice is embedded once.
 
         Raises:
             ValueError: a text is empty or only white space.
             ModelUnavailable: the model cannot be loaded or run.
+            BadSetting: the engine that was chosen for this home is not to be had.
         """
         check_texts(texts)
-        vectors = np.empty((len(texts), _DIMENSIONS), np.float32)
+        places = {text: place for place, text in enumerate(dict.fromkeys(texts))}
+        vectors = np.empty((len(places), _DIMENSIONS), np.float32)
         if not texts:
             return vectors
-        model = self._loaded()
-        ids = [model.tokenize(text) for text in texts]
+        model, network = self._loaded(), self._for_batches()
+        ids = [model.tokenize(text) for text in places]
         batches = form_batches([len(tokens) for tokens in ids])
-        results = self._pool.map(lambda batch: model.run([ids[i] for i in batch]), batches)
+        results = self._pool.map(lambda batch: network.run([ids[i] for i in batch]), batches)
         for batch, rows in zip(batches, results, strict=True):
             vectors[batch] = rows
-        return vectors
+        return vectors[[places[text] for text in texts]]
 
     def embed_query(self, text: str) -> Vectors:
         """One unit vector, on the calling thread: it does not queue behind batches.
@@ -104,6 +130,39 @@ class LocalEmbedder:
 
                 self._model = MiniLM(prepare(self._cache_dir, self._model_dir))
             return self._model
+
+    def _chosen(self) -> Numerics:
+        with self._loading:
+            if self._numerics is None:
+                self._numerics = read_note(self._cache_dir) or self._choose()
+            return self._numerics
+
+    def _choose(self) -> Numerics:
+        """Try out what there is, and note what is best."""
+        chosen = Numerics.ONNX
+        if has_openvino():
+            candidate = self._open_openvino()
+            if try_out(self._loaded(), candidate):
+                chosen, self._network = Numerics.OPENVINO, candidate
+        write_note(self._cache_dir, chosen)
+        return chosen
+
+    def _for_batches(self) -> Network:
+        with self._loading:
+            if self._network is None:
+                if self._chosen() is Numerics.ONNX:
+                    self._network = self._loaded()
+                elif has_openvino():
+                    self._network = self._open_openvino()
+                else:
+                    raise unable(Numerics.OPENVINO)
+            assert self._network is not None  # choosing may have set it
+            return self._network
+
+    def _open_openvino(self) -> Network:
+        from quinion.embed.openvino import OpenVino  # noqa: PLC0415 - it imports OpenVINO
+
+        return OpenVino(prepare(self._cache_dir, self._model_dir).graph, self._threads)
 
 
 def _count_cores() -> int:

@@ -7,12 +7,12 @@ about to be loaded.
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
 import onnxruntime  # type: ignore[import-untyped]
 from onnxruntime.capi import onnxruntime_pybind11_state as failures  # type: ignore[import-untyped]
 from tokenizers import Tokenizer
 
 from quinion.embed.encodable import encodable
+from quinion.embed.padded import pad
 from quinion.embed.port import Vectors
 from quinion.embed.weights import PreparedModel
 from quinion.errors import ModelUnavailable
@@ -67,12 +67,7 @@ class MiniLM:
         Raises:
             ModelUnavailable: the network cannot be run, for want of memory for example.
         """
-        shape = (len(batch), max(map(len, batch)))
-        input_ids = np.zeros(shape, np.int32)
-        attention_mask = np.zeros(shape, np.int32)
-        for row, ids in enumerate(batch):
-            input_ids[row, : len(ids)] = ids
-            attention_mask[row, : len(ids)] = 1
+        input_ids, attention_mask = pad(batch)
         inputs = {"input_ids": input_ids, "attention_mask": attention_mask}
         try:
             vectors: Vectors = self._session.run(["embedding"], inputs)[0]

@@ -14,7 +14,7 @@ from pathlib import Path
 from tokenizers import Tokenizer
 
 from quinion.embed.encodable import encodable
-from quinion.embed.weights import find_model
+from quinion.embed.weights import find_tokenizer
 from quinion.errors import ModelUnavailable
 
 SLICE_CHARACTERS = 1 << 16
@@ -33,13 +33,14 @@ class TokenCounter:
         self._tokenizer.no_truncation()
 
     @classmethod
-    def of(cls, model_dir: Path | None = None) -> "TokenCounter":
-        """The counter of the model in this folder, else of the installed one.
+    def of(cls, model_dir: Path | None = None, cache_dir: Path | None = None) -> "TokenCounter":
+        """The counter of the model that is ready in `cache_dir`, of that in `model_dir`, else of
+        the installed one.
 
         Raises:
             ModelUnavailable: there is no model, or its tokenizer cannot be read.
         """
-        return cls(find_model(model_dir) / "tokenizer.json")
+        return cls(find_tokenizer(cache_dir, model_dir))
 
     def count(self, text: str) -> int:
         """How many tokens the text has, without the two that the model puts around it."""

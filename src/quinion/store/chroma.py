@@ -54,10 +54,11 @@ class Place:
 class VectorStore:
     """Collections of records, each with vectors of one embedding model.
 
-    `fingerprint` names the model of all collections that `declare` does not name.
+    `fingerprint` names the model of all collections that `declare` does not name; it is asked for
+    when it is needed, because the model may have to be tried out first.
     """
 
-    def __init__(self, place: Place, fingerprint: str) -> None:
+    def __init__(self, place: Place, fingerprint: Callable[[], str]) -> None:
         self.place = place
         self._fingerprint = fingerprint
         self._declared: dict[str, str | None] = {}
@@ -89,7 +90,7 @@ class VectorStore:
         self, collection: str, records: Sequence[Record], vectors: "NDArray[np.float32]"
     ) -> None:
         """Write records with their vectors, replacing those of the same ids."""
-        target = self._comparable(collection)
+        target = self._comparable(collection, to_write=True)
         with self._failures():
             step = self._open_client().get_max_batch_size()
             for start in range(0, len(records), step):
@@ -122,6 +123,28 @@ class VectorStore:
         records = [record for page in pages for record in _records(page)]
         vectors = [np.asarray(page["embeddings"], np.float32) for page in pages if page["ids"]]
         return records, np.concatenate(vectors) if vectors else np.empty((0, 0), np.float32)
+
+    def find_lost(self, collection: str) -> tuple[int, list[str]]:
+        """How many records there are, and the ids of those whose vector is not to be had.
+
+        Chroma fails as a whole when one is lost, so the ids are halved until it is found.
+        """
+        target = self._collection(collection)
+        with self._failures():
+            ids = [id_ for page in _pages(target, [], {}) for id_ in page["ids"]]
+        doubtful = [ids[start : start + MOST_IDS] for start in range(0, len(ids), MOST_IDS)]
+        lost = []
+        while doubtful:
+            some = doubtful.pop()
+            try:
+                target.get(ids=some, include=["embeddings"])
+            except Exception:
+                if len(some) == 1:
+                    lost += some
+                else:
+                    middle = len(some) // 2
+                    doubtful += [some[:middle], some[middle:]]
+        return len(ids), sorted(lost)
 
     def query(
         self,
@@ -327,28 +350,28 @@ class VectorStore:
         client = self._open_client()
         with self._lock, self._failures():
             if name not in self._collections:
-                self._collections[name] = self._find(client, name)
+                self._collections[name] = client.get_or_create_collection(
+                    name, embedding_function=None
+                )
             return self._collections[name]
 
-    def _find(self, client: "ClientAPI", name: str) -> "Collection":
-        wanted = self._declared.get(name, self._fingerprint)
-        mark = {FINGERPRINT_KEY: wanted} if wanted else None
-        found = client.get_or_create_collection(name, embedding_function=None, metadata=mark)
-        if mark and not (found.metadata or {}).get(FINGERPRINT_KEY) and not found.count():
-            # Made before its model was known.
-            found.modify(metadata=mark)
-        return found
-
-    def _comparable(self, name: str) -> "Collection":
+    def _comparable(self, name: str, *, to_write: bool = False) -> "Collection":
         """The collection, where its vectors are of the model that is configured.
 
-        One without a mark was made by another program with the model that the specs prescribe,
-        and is taken as it is. What needs no vectors can be done with any.
+        An empty one is given the mark of that model when something is about to be written. One
+        that has records and no mark was made by another program with the model that the specs
+        prescribe, and is taken as it is. What needs no vectors can be done with any.
         """
         found = self._collection(name)
-        wanted = self._declared.get(name, self._fingerprint)
         made_with = (found.metadata or {}).get(FINGERPRINT_KEY)
-        if made_with and wanted and made_with != wanted:
+        if not made_with and not to_write:
+            return found
+        wanted = self._declared[name] if name in self._declared else self._fingerprint()
+        if not made_with and wanted:
+            with self._failures():
+                if not found.count():
+                    found.modify(metadata={FINGERPRINT_KEY: wanted})
+        elif wanted and made_with != wanted:
             raise BadSetting(
                 f"The collection {name} in {self.place} was made with the embedding model "
                 f"{made_with}, and the one configured now is {wanted}. "

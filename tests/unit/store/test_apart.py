@@ -46,7 +46,7 @@ def test_other_texts_are_found_among_hundreds_of_copies_of_one() -> None:
     copies = np.repeat(unit_vectors(2, 2), 300, axis=0)
     others = unit_vectors(10, 3)
     ids = [*(f"copy {n}" for n in range(600)), *(f"other {n}" for n in range(10))]
-    store = VectorStore(Place(), "model")
+    store = VectorStore(Place(), lambda: "model")
     named, vectors = records(ids), np.concatenate([copies, others])
     order = np.random.default_rng(4).permutation(len(ids))
     shuffled = [named[place] for place in order]

@@ -1,4 +1,8 @@
+import sqlite3
+import subprocess
+import sys
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import numpy as np
@@ -18,7 +22,7 @@ def unit(*numbers: float) -> "np.typing.NDArray[np.float32]":
 
 @pytest.fixture
 def store(tmp_path: Path) -> VectorStore:
-    store = VectorStore(Place(tmp_path / "chroma"), "model-a")
+    store = VectorStore(Place(tmp_path / "chroma"), lambda: "model-a")
     records = [
         Record(f"{owner}_{place}", f"{owner} {place}", {"owner": owner, "place": place})
         for owner in ("x", "y")
@@ -66,7 +70,7 @@ def test_upserting_an_id_again_replaces_it(store: VectorStore) -> None:
 def test_another_embedding_model_on_the_same_collection_is_refused(
     store: VectorStore, tmp_path: Path
 ) -> None:
-    other = VectorStore(Place(tmp_path / "chroma"), "model-b")
+    other = VectorStore(Place(tmp_path / "chroma"), lambda: "model-b")
     with pytest.raises(BadSetting, match=r"model-a.*model-b"):
         other.query("things", unit(1, 0), 1)
 
@@ -91,7 +95,7 @@ def test_a_collection_whose_model_is_not_known_yet_can_be_counted_and_gets_its_m
     assert store.count("others") == 0
     store.declare("others", "model-c")
     store.upsert("others", [Record("a", "a", {"k": 1})], unit(1, 0)[None])
-    again = VectorStore(Place(tmp_path / "chroma"), "model-a")
+    again = VectorStore(Place(tmp_path / "chroma"), lambda: "model-a")
     again.declare("others", None)
     assert again.count("others") == 1
     again.declare("others", "model-d")
@@ -120,14 +124,14 @@ def test_a_part_of_a_text_is_found_by_a_filter(store: VectorStore) -> None:
 
 
 def test_a_server_that_does_not_answer_is_an_error_that_names_it() -> None:
-    store = VectorStore(Place(url="http://127.0.0.1:9"), "model-a")
+    store = VectorStore(Place(url="http://127.0.0.1:9"), lambda: "model-a")
     with pytest.raises(StoreUnavailable, match=r"http://127\.0\.0\.1:9"):
         store.open()
 
 
 def test_memory_keeps_nothing_on_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    store = VectorStore(Place(), "model-a")
+    store = VectorStore(Place(), lambda: "model-a")
     store.upsert("memory", [Record("a", "a", {"k": 1})], unit(1, 0)[None])
     assert store.count("memory") == 1
     assert list(tmp_path.iterdir()) == []
@@ -168,3 +172,22 @@ def test_a_collection_beyond_what_chroma_can_bind_is_read_whole(store: VectorSto
     assert len(store.get("large")) == count
     [hit] = store.query("large", unit(1, 0), 1, {"path": {"$contains": "/32999"}})
     assert hit.record.id == "32999"
+
+
+def test_lost_vectors_are_named(tmp_path: Path) -> None:
+    program = f"""
+import numpy as np
+from pathlib import Path
+from quinion.model.record import Record
+from quinion.store.chroma import Place, VectorStore
+records = [Record(str(n), f"text {{n}}", {{"n": n}}) for n in range(50)]
+store = VectorStore(Place(Path({str(tmp_path)!r})), lambda: "model")
+store.upsert("texts", records, np.random.default_rng(1).normal(size=(50, 8)).astype("float32"))
+"""
+    subprocess.run([sys.executable, "-c", program], check=True)
+    # Where Chroma keeps new vectors until it writes its index anew.
+    with closing(sqlite3.connect(tmp_path / "chroma.sqlite3")) as database, database:
+        database.execute("DELETE FROM embeddings_queue WHERE id IN ('7', '31', '32')")
+    store = VectorStore(Place(tmp_path), lambda: "model")
+    assert store.find_lost("texts") == (50, ["31", "32", "7"])
+    assert store.find_lost("others") == (0, [])

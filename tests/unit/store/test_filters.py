@@ -32,7 +32,7 @@ def random_filter(dice: random.Random, depth: int = 2) -> Where:
 @pytest.fixture(scope="module")
 def store(tmp_path_factory: pytest.TempPathFactory) -> VectorStore:
     dice = random.Random(3)
-    store = VectorStore(Place(tmp_path_factory.mktemp("filters") / "chroma"), "model")
+    store = VectorStore(Place(tmp_path_factory.mktemp("filters") / "chroma"), lambda: "model")
     records = [
         Record(
             str(place),

@@ -52,10 +52,10 @@ def test_the_lock_of_a_killed_process_is_free_at_once(tmp_path: Path) -> None:
 def test_a_holder_announces_where_its_servers_are(tmp_path: Path) -> None:
     with hold(tmp_path, "1.0") as lock:
         assert read_holder(tmp_path) == Holder(os.getpid(), "1.0")
-        lock.announce(Holder(os.getpid(), "1.0", {"document-store": "http://127.0.0.1:3002"}))
-        holder = read_holder(tmp_path)
-    assert holder is not None
-    assert holder.addresses == {"document-store": "http://127.0.0.1:3002"}
+        addresses = {"document-store": "http://127.0.0.1:3002"}
+        announced = Holder(os.getpid(), "1.0", "/home/engine.sock", addresses)
+        lock.announce(announced)
+        assert read_holder(tmp_path) == announced
 
 
 @pytest.mark.parametrize("note", ["", "{", json.dumps({"pid": "x"}), json.dumps([1])])

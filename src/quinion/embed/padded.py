@@ -1,0 +1,20 @@
+"""Lists of token ids as the network takes them."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+Ids = NDArray[np.int32]
+
+
+def pad(batch: Sequence[Sequence[int]], step: int = 1) -> tuple[Ids, Ids]:
+    """The ids, and a mask that is 1 where there are any; as long as the longest needs."""
+    longest = max(map(len, batch))
+    shape = (len(batch), -(-longest // step) * step)
+    input_ids = np.zeros(shape, np.int32)
+    attention_mask = np.zeros(shape, np.int32)
+    for row, ids in enumerate(batch):
+        input_ids[row, : len(ids)] = ids
+        attention_mask[row, : len(ids)] = 1
+    return input_ids, attention_mask
