@@ -56,6 +56,19 @@ class Settings(BaseModel):
         validation_alias="QUINION_MODEL_DIR",
         description="Folder with the weights of all-MiniLM-L6-v2. Unset: the installed package.",
     )
+    models: Folder = Field(
+        default_factory=lambda known: known["home"] / "models",
+        description="Where the model is kept ready: in the home, for every server's folder.",
+    )
+    embedding_engine: Literal["auto", "onnx", "openvino"] = Field(
+        default="auto",
+        validation_alias="QUINION_EMBEDDING_ENGINE",
+        description=(
+            "What runs the local embedding model on documents: `onnx` (ONNX Runtime, float32), "
+            "`openvino` (OpenVINO, bfloat16), or `auto`: the faster one, tried out when a home is "
+            "first used and kept for it."
+        ),
+    )
     read_roots: Annotated[tuple[Path, ...], BeforeValidator(_split_paths)] = Field(
         default=(),
         validation_alias="QUINION_READ_ROOTS",
@@ -75,6 +88,16 @@ class Settings(BaseModel):
         le=256,
         validation_alias="QUINION_WORKERS",
         description="Processes that read documents. Default: one for each core.",
+    )
+    idle_seconds: float = Field(
+        default=120.0,
+        ge=0,
+        le=86_400,
+        validation_alias="QUINION_IDLE_SECONDS",
+        description=(
+            "Seconds for which an engine that was started in the background waits for another "
+            "client when its last one has gone."
+        ),
     )
     chroma_dir: Folder | None = Field(
         default=None,
@@ -238,6 +261,21 @@ class Settings(BaseModel):
         """The names of all variables that are read."""
         aliases = (field.validation_alias for field in cls.model_fields.values())
         return [alias for alias in aliases if isinstance(alias, str)]
+
+    @classmethod
+    def variable(cls, field: str) -> str:
+        """The variable that a field is read from."""
+        alias = cls.model_fields[field].validation_alias
+        return alias if isinstance(alias, str) else "CHROMA_PERSIST_DIR"
+
+    def dump(self) -> dict[str, Any]:
+        """All of it as JSON has it, secrets too: for another process of the same user."""
+        secrets = {
+            name: value.get_secret_value()
+            for name in type(self).model_fields
+            if isinstance(value := getattr(self, name), SecretStr)
+        }
+        return {**self.model_dump(mode="json"), **secrets}
 
     def at(self, folder: Path | None) -> Self:
         """These settings with all that is kept in another folder; None: as they are."""

@@ -7,6 +7,7 @@ import signal
 import socket
 import subprocess
 import sys
+import time
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
@@ -19,6 +20,8 @@ from mcp.client.sse import sse_client
 from mcp.client.stdio import stdio_client
 from mcp.client.streamable_http import streamable_http_client
 
+from quinion.host.attach import LOG_NAME
+from quinion.store.lock import is_held
 from tests.contract.session import Ask, Session, open_session
 
 SCRIPTS = Path(sys.executable).parent
@@ -39,6 +42,12 @@ class Home:
     def chroma(self) -> Path:
         return self.path / "chroma"
 
+    @property
+    def engine_log(self) -> str:
+        """What engines in the background have written to their log."""
+        log = self.path / LOG_NAME
+        return log.read_text() if log.exists() else ""
+
     def environment(self, variables: Variables) -> dict[str, str]:
         """What a server is started with: nothing from whoever runs the tests but PATH.
 
@@ -48,6 +57,7 @@ class Home:
             "PATH": os.environ["PATH"],
             "HOME": str(self.files),
             "QUINION_HOME": str(self.path),
+            "QUINION_IDLE_SECONDS": "0",
             "CHROMA_PERSIST_DIR": str(self.chroma),
             **variables,
         }
@@ -157,18 +167,36 @@ def run_stdio(
     variables: Variables | None = None,
     command: Sequence[str] = ("document-store-mcp",),
     ask: Ask | None = None,
+    *,
+    mode: str = "auto",
+    folder: Path | None = None,
+    alone: bool = True,
 ) -> Iterator[Session]:
-    """Start a server on stdio as a desktop client does, and end it by closing its stdin."""
+    """Start a server on stdio as a desktop client does, and end it by closing its stdin.
+
+    The engine behind it ends with its last client; that is waited for by one that is `alone`.
+    """
     parameters = StdioServerParameters(
         command=str(SCRIPTS / command[0]),
         args=list(command[1:]),
         env=home.environment(variables or {}),
+        cwd=folder,
     )
     with (home.files / "server.log").open("a") as log:
-        with open_session(stdio_client(parameters, errlog=log), ask=ask) as session:
+        with open_session(stdio_client(parameters, errlog=log), mode, ask) as session:
             yield session
-    written = (home.files / "server.log").read_text()
+    if alone:
+        wait_until_free(home)
+    written = (home.files / "server.log").read_text() + home.engine_log
     assert "Traceback" not in written, written
+
+
+def wait_until_free(home: Home) -> None:
+    """Wait until no engine has the home; a server on HTTP has it for longer."""
+    deadline = time.monotonic() + STOPPING_S
+    while is_held(home.path) and not read_note(home)["addresses"]:
+        assert time.monotonic() < deadline, "the engine does not end"
+        time.sleep(0.02)
 
 
 def run_to_end(

@@ -1,19 +1,24 @@
 """How a command reaches a server: in this process, or in the one that has the home.
 
-Commands speak to servers as any MCP client does, so what people see is what agents get.
+Commands speak to servers as any MCP client does, so what people see is what agents get. While
+a command has the home, others find their servers at its door.
 """
 
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any
 
+from anyio.abc import UNIXSocketStream
 from mcp import Client
 
 from quinion.errors import HomeInUse, QuinionError
-from quinion.pipeline.engine import open_engine
-from quinion.servers.catalog import find_server
-from quinion.servers.holder import dial, find_address
+from quinion.host.attach import Patience, find
+from quinion.host.door import open_door
+from quinion.host.lines import Lines, exchange
+from quinion.pipeline.engine import in_thread, open_engine
+from quinion.servers.catalog import Entry, find_server
 from quinion.settings import Settings
+from quinion.store.lock import is_held
 
 Answer = dict[str, Any]
 
@@ -23,17 +28,37 @@ async def connect(settings: Settings, name: str) -> AsyncIterator[Client]:
     """A client of the server: our own, or that of the process which has the home.
 
     Raises:
-        HomeInUse: another process has the home and does not run this server over HTTP.
+        HomeInUse: another process has the home and does not let us in.
     """
     entry = find_server(name)
     settings = entry.settings(settings)
+    async with AsyncExitStack() as stack:
+        patience = Patience(settings.home)
+        while True:
+            client = await _attach(settings, entry, stack) or await _open(settings, entry, stack)
+            if client:
+                break
+            await in_thread(patience.wait)
+        yield client
+
+
+async def _attach(settings: Settings, entry: Entry, stack: AsyncExitStack) -> Client | None:
+    link = await in_thread(find, settings, entry.name)
+    if link is None:
+        return None
+    stream = await stack.enter_async_context(await UNIXSocketStream.from_socket(link))
+    return await stack.enter_async_context(Client(exchange(Lines(stream))))
+
+
+async def _open(settings: Settings, entry: Entry, stack: AsyncExitStack) -> Client | None:
     try:
-        async with open_engine(settings) as engine, Client(entry.load().build(engine)) as client:
-            yield client
-    except HomeInUse as error:
-        address = find_address(settings, name, error)
-        async with Client(dial(address, settings)) as client:
-            yield client
+        engine = await stack.enter_async_context(open_engine(settings))
+    except HomeInUse:
+        if is_held(settings.home):
+            return None
+        raise  # the vector store's folder is another home's too
+    door = await stack.enter_async_context(open_door(engine))
+    return await stack.enter_async_context(Client(door.server(entry, settings)))
 
 
 async def call(client: Client, tool: str, arguments: Answer, progress: Any = None) -> Answer:

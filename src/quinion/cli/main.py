@@ -4,28 +4,76 @@ Modules are imported when their command runs, so that `--help` and the start of 
 not pay for what they do not use.
 """
 
+from importlib import import_module
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
 from quinion import __version__
+from quinion.cli.options import Json
 from quinion.cli.report import run_reporting
 from quinion.settings import Settings
 
+DOCUMENTS, SERVERS, UPKEEP = "Documents", "Servers and clients", "Upkeep"
+"""How the commands are grouped where they are listed."""
+
+GROUPS = {
+    "policy": (DOCUMENTS, "Policies, their revisions and texts, and which was in force when."),
+    "library": (DOCUMENTS, "A library of technical PDFs, their figures, tables and equations."),
+    "model": (UPKEEP, "The embedding model: is it there, and fetch it."),
+}
+"""Commands that have commands of their own, each in `quinion.cli` under its name."""
+
+
+class _Commands(TyperGroup):
+    """The commands; one that is a group is imported when it is used, not when it is listed."""
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
+        if args[0] in GROUPS:
+            return args[0], load_group(args[0]), args[1:]
+        return super().resolve_command(ctx, args)
+
+
+def load_group(name: str) -> Any:
+    """The commands of a group, as typer runs them."""
+    return typer.main.get_command(import_module(f"quinion.cli.{name}").app)
+
+
+HELP = """Find, read and cite what is inside real documents.
+
+Example: quinion connect claude-desktop
+
+Example: quinion index ~/notes, then quinion search "what did we decide about the roof?"
+
+Example: quinion doctor
+"""
+
 app = typer.Typer(
-    help="Find, read and cite what is inside real documents.",
+    cls=_Commands,
+    help=HELP,
     no_args_is_help=True,
     add_completion=True,
     pretty_exceptions_enable=False,
 )
 
-Json = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
-
 
 def main() -> None:
     """`quinion`."""
     run_reporting(app)
+
+
+def _name_servers() -> list[str]:
+    from quinion.servers.catalog import CATALOG
+
+    return list(CATALOG)
+
+
+def _name_clients() -> list[str]:
+    from quinion.cli.clients import CLIENTS
+
+    return list(CLIENTS)
 
 
 def _print_version(wanted: bool) -> None:
@@ -43,10 +91,13 @@ def _options(
     pass
 
 
-@app.command()
+@app.command(rich_help_panel=SERVERS)
 def serve(
     servers: Annotated[
-        list[str] | None, typer.Argument(metavar="[SERVER]...", help="Which; default: all.")
+        list[str] | None,
+        typer.Argument(
+            metavar="[SERVER]...", help="Which; default: all.", autocompletion=_name_servers
+        ),
     ] = None,
     host: Annotated[str | None, typer.Option(help="Address to listen on.")] = None,
     port: Annotated[int | None, typer.Option(help="Port, when one server is named.")] = None,
@@ -68,9 +119,12 @@ def serve(
     run(Settings.from_environment(), servers or [], host, port, samples)
 
 
-@app.command()
+@app.command(rich_help_panel=SERVERS)
 def stdio(
-    server: Annotated[str, typer.Argument(help="Which server, e.g. document-store.")],
+    server: Annotated[
+        str,
+        typer.Argument(help="Which server, e.g. document-store.", autocompletion=_name_servers),
+    ],
 ) -> None:
     """Serve one client over stdin and stdout: what desktop clients start.
 
@@ -81,7 +135,7 @@ def stdio(
     run(Settings.from_environment(), server)
 
 
-@app.command()
+@app.command(rich_help_panel=DOCUMENTS)
 def ingest(
     paths: Annotated[list[Path], typer.Argument(metavar="PATH...", help="Files or folders.")],
     application_ref: Annotated[
@@ -92,7 +146,7 @@ def ingest(
     ] = None,
     json: Json = False,
 ) -> None:
-    """Ingest documents into the Document Store.
+    """Ingest PDFs and pictures of a planning application into the Document Store.
 
     Example: quinion ingest ./25_01178_REM --application-ref 25/01178/REM
     """
@@ -103,7 +157,7 @@ def ingest(
     )
 
 
-@app.command()
+@app.command(rich_help_panel=DOCUMENTS)
 def index(
     paths: Annotated[list[Path], typer.Argument(metavar="PATH...", help="Folders or files.")],
     recursive: Annotated[bool, typer.Option(help="Look into subfolders as well.")] = True,
@@ -131,7 +185,7 @@ def index(
     )
 
 
-@app.command()
+@app.command(rich_help_panel=DOCUMENTS)
 def search(
     query: Annotated[str, typer.Argument(help="What to look for.")],
     application_ref: Annotated[
@@ -172,39 +226,101 @@ def search(
     )
 
 
-@app.command(
-    context_settings={
-        "allow_extra_args": True,
-        "ignore_unknown_options": True,
-        "help_option_names": [],
-    },
-    add_help_option=False,
-)
-def policy(context: typer.Context) -> None:
-    """Manage policies, their revisions and texts; see quinion policy --help."""
-    from quinion.cli.policy import app as policy_app
-
-    policy_app(context.args, prog_name="quinion policy")
+for _name, (_panel, _help) in GROUPS.items():
+    # To be listed; what is run, `_Commands` finds.
+    app.command(_name, help=_help, rich_help_panel=_panel)(lambda: None)
 
 
-@app.command(
-    context_settings={
-        "allow_extra_args": True,
-        "ignore_unknown_options": True,
-        "help_option_names": [],
-    },
-    add_help_option=False,
-)
-def library(context: typer.Context) -> None:
-    """Keep a library of technical PDFs and their figures; see quinion library --help."""
-    from quinion.cli.library import app as library_app
+@app.command(rich_help_panel=SERVERS)
+def connect(
+    client: Annotated[
+        str | None,
+        typer.Argument(
+            help="claude-desktop, claude-code, cursor, vscode or n8n. Without it: which there are.",
+            autocompletion=_name_clients,
+        ),
+    ] = None,
+    server: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--server",
+            "-s",
+            help="Which server; may be repeated. Default: all.",
+            autocompletion=_name_servers,
+        ),
+    ] = None,
+    http: Annotated[
+        bool, typer.Option("--http", help="The addresses of a running quinion serve instead.")
+    ] = False,
+    print_only: Annotated[
+        bool, typer.Option("--print", help="Print the configuration, and write nothing.")
+    ] = False,
+    remove: Annotated[
+        bool, typer.Option("--remove", help="Take quinion's entries out again.")
+    ] = False,
+    project: Annotated[
+        Path | None, typer.Option(help="Folder of a project, for a configuration of its own.")
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Put quinion's servers into the configuration of an MCP client.
 
-    library_app(context.args, prog_name="quinion library")
+    All else in it stays, and a copy of what was there is kept beside it. Without a client: which
+    there are on this machine, and where their files are.
+
+    Example: quinion connect claude-desktop
+
+    Example: quinion connect cursor --http --server document-store
+    """
+    from quinion.cli.connect import run
+
+    raise typer.Exit(
+        run(
+            Settings.from_environment(),
+            client,
+            servers=server or [],
+            http=http,
+            print_only=print_only,
+            remove=remove,
+            project=project,
+            as_json=json,
+        )
+    )
 
 
-@app.command()
+@app.command(rich_help_panel=UPKEEP)
+def verify(json: Json = False) -> None:
+    """Prove that registry, texts, originals and vectors agree; exit status 1 when they do not.
+
+    Example: quinion verify
+    """
+    from quinion.cli.verify import run
+
+    raise typer.Exit(run(Settings.from_environment(), as_json=json))
+
+
+@app.command(rich_help_panel=SERVERS)
+def stop(json: Json = False) -> None:
+    """End the engine that runs in the background; it also ends by itself when it is not used.
+
+    Nothing is lost: a client that still uses it starts another with its next call.
+
+    Example: quinion stop
+    """
+    from quinion.cli.stop import run
+
+    raise typer.Exit(run(Settings.from_environment(), as_json=json))
+
+
+@app.command(rich_help_panel=UPKEEP)
 def doctor(json: Json = False) -> None:
-    """Check what is installed, which model and engine are used, and whether the home is well."""
+    """Check all from the installation to a real answer: each server, the home, your clients.
+
+    Each line says what was found, and what to do where something is amiss; the exit status is 1
+    then.
+
+    Example: quinion doctor
+    """
     from quinion.cli.doctor import run
 
     raise typer.Exit(run(Settings.from_environment(), as_json=json))

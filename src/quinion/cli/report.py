@@ -8,6 +8,17 @@ from quinion.errors import BadSetting, HomeInUse, InvalidDate, InvalidInput, Qui
 
 EXIT_CODES = {InvalidInput.code: 2, InvalidDate.code: 2, BadSetting.code: 3, HomeInUse.code: 4}
 """What the process ends with; 1 for every other failure."""
+INTERRUPTED = 130
+
+EXIT_MEANINGS = {
+    0: "all is well",
+    1: "something failed or is amiss; the message says what",
+    2: "wrong arguments",
+    3: "a setting, folder or port cannot be used",
+    4: "the home is in use by another process",
+    INTERRUPTED: "interrupted with Ctrl-C, as `quinion index --watch` is ended",
+}
+"""What a script may rely on; `docs/commands.md` has it from here."""
 
 
 def configure_logging() -> None:
@@ -29,9 +40,15 @@ def run_reporting(command: Callable[[], object]) -> None:
     except QuinionError as error:
         fail(error)
         sys.exit(EXIT_CODES.get(error.code, 1))
+    except KeyboardInterrupt:
+        sys.exit(INTERRUPTED)
 
 
 def fail(error: object) -> None:
     """Say on stderr what went wrong, in red where somebody looks."""
-    line = f"quinion: {error}"
-    print(f"\x1b[31m{line}\x1b[0m" if sys.stderr.isatty() else line, file=sys.stderr)
+    # Here, not above: few runs fail, and relays on stdio have no use for colours.
+    from rich.console import Console
+
+    # It knows what is a terminal, and NO_COLOR.
+    console = Console(stderr=True, soft_wrap=True)
+    console.print(f"quinion: {error}", style="red", markup=False, highlight=False)

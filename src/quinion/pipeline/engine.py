@@ -11,6 +11,7 @@ one that was being replaced is there as it was.
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
+from copy import copy
 from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
@@ -21,6 +22,7 @@ import anyio.to_thread
 
 from quinion import __version__
 from quinion.embed.local import LocalEmbedder
+from quinion.embed.numerics import Numerics
 from quinion.embed.port import Embedder, Vectors
 from quinion.embed.truncated import Truncated
 from quinion.errors import QuinionError
@@ -42,8 +44,17 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
+ENGINES = {"onnx": Numerics.ONNX, "openvino": Numerics.OPENVINO}
+
 P = ParamSpec("P")
 T = TypeVar("T")
+
+
+@dataclass(slots=True)
+class _State:
+    """What an engine and its views have in common."""
+
+    ready: bool = False
 
 
 class Engine:
@@ -75,9 +86,15 @@ class Engine:
         self._store = store
         self._journal = journal
         self._live: set[int] = set()
-        self._ready = False
+        self._state = _State()
         self._opening = anyio.Lock()
         self._gate = Gate()
+
+    def seen_with(self, settings: Settings) -> "Engine":
+        """This engine, for a server that has settings of its own."""
+        view = copy(self)
+        view.settings = settings
+        return view
 
     @cached_property
     def counter(self) -> "TokenCounter":
@@ -89,7 +106,7 @@ class Engine:
         # Here, not above: it imports tokenizers, which a server may never need.
         from quinion.embed.tokens import TokenCounter  # noqa: PLC0415
 
-        return TokenCounter.of(self.settings.model_dir)
+        return TokenCounter.of(self.settings.model_dir, self.settings.models)
 
     @property
     def place(self) -> str:
@@ -108,10 +125,10 @@ class Engine:
             StoreUnavailable: it does not answer; the next call tries again.
         """
         async with self._opening:
-            if not self._ready:
+            if not self._state.ready:
                 await in_thread(self._store.open)
                 await in_thread(self._recover)
-                self._ready = True
+                self._state.ready = True
         return self._store
 
     async def search(
@@ -134,7 +151,7 @@ class Engine:
             ModelUnavailable: the model cannot be loaded or run.
         """
         check_query(query)
-        if not self._ready:
+        if not self._state.ready:
             # The first search of a process: connect the store while the model is loaded.
             await together(self.store, partial(in_thread, embedder.load))
         return await in_thread(embedder.embed_query, query)
@@ -159,6 +176,12 @@ class Engine:
         store = await self.store()
         async with self._gate.open():
             return await in_thread(lambda: store.get(collection, ids=ids, where=where))
+
+    async def find_lost_vectors(self, collection: str) -> tuple[int, list[str]]:
+        """How many records the collection has, and the ids of those whose vector is lost."""
+        store = await self.store()
+        async with self._gate.open():
+            return await in_thread(store.find_lost, collection)
 
     async def count(self, trace: Trace) -> int:
         """How many records the trace names."""
@@ -255,7 +278,7 @@ class Engine:
             await in_thread(self._restore, intent)
         except QuinionError:
             self._live.discard(intent.id)
-            self._ready = False
+            self._state.ready = False
             raise
         self._finish(intent)
 
@@ -336,14 +359,18 @@ async def open_engine(settings: Settings) -> AsyncIterator[Engine]:
         if place.folder and not place.url:
             # Also where it lies inside the home: another home may be pointed at it.
             stack.enter_context(hold(place.folder, __version__))
-        model = LocalEmbedder(settings.home / "models", settings.model_dir)
+        model = LocalEmbedder(
+            settings.models,
+            settings.model_dir,
+            numerics=ENGINES.get(settings.embedding_engine),
+        )
         journal = Journal(settings.home / "journal.db", str(place))
         stack.callback(journal.close)
         workers = Workers(settings.workers)
         stack.push_async_callback(workers.close)
         element_workers = Workers(settings.workers, module="quinion.pipeline.element_worker")
         stack.push_async_callback(element_workers.close)
-        store = VectorStore(place, model.fingerprint)
+        store = VectorStore(place, lambda: model.fingerprint)
         yield Engine(
             settings, lock, workers, element_workers, model, store, journal, stack.callback
         )

@@ -2,6 +2,7 @@
 there and split here."""
 
 from quinion.chunk.paged import split_pages
+from quinion.embed.weights import find_tokenizer
 from quinion.model.passage import Format, Passage, passage_of_json
 from quinion.pipeline import ingest
 from quinion.pipeline.engine import Engine, in_thread
@@ -20,6 +21,7 @@ async def read_passages(
 
     Raises:
         ExtractionFailed: it can't be read, or changed meanwhile.
+        ModelUnavailable: the model, whose tokens are counted, is not installed.
         ToolMissing: a page needs OCR and Tesseract is not installed.
     """
     if kind is Format.PDF:
@@ -42,7 +44,7 @@ async def read_passages(
         path=str(source.real_path),
         extension=source.path.suffix.lower(),
         size=size,
-        model_dir=str(engine.settings.model_dir or ""),
+        tokenizer=str(find_tokenizer(engine.settings.models, engine.settings.model_dir)),
     )
     await in_thread(check_unchanged, source)
     return passages

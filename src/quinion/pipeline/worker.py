@@ -59,19 +59,19 @@ def _describe(path: str, options: Frame) -> Iterator[Frame]:
     yield asdict(about.describe(Path(path), document.Options(**options)))
 
 
-def _read_passages(path: str, extension: str, size: int, model_dir: str) -> Iterator[Frame]:
+def _read_passages(path: str, extension: str, size: int, tokenizer: str) -> Iterator[Frame]:
     text = plain.read_text(Path(path), extension)
-    found = split_file_text(text, FORMATS[extension], _counter(model_dir).starts, size)
+    found = split_file_text(text, FORMATS[extension], _counter(tokenizer).starts, size)
     for start in range(0, len(found), PASSAGES_AT_ONCE):
         yield {"passages": [asdict(one) for one in found[start : start + PASSAGES_AT_ONCE]]}
 
 
 @cache
-def _counter(model_dir: str) -> "TokenCounter":
+def _counter(tokenizer: str) -> "TokenCounter":
     # Here, not above: it imports tokenizers, which most jobs do not need.
     from quinion.embed.tokens import TokenCounter  # noqa: PLC0415
 
-    return TokenCounter.of(Path(model_dir) if model_dir else None)
+    return TokenCounter(Path(tokenizer))
 
 
 JOBS: dict[str, Callable[..., Iterator[Frame]]] = {

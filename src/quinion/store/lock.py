@@ -10,7 +10,7 @@ import json
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from quinion.errors import BadSetting, HomeInUse
@@ -20,10 +20,12 @@ LOCK_NAME = "engine.lock"
 
 @dataclass(frozen=True)
 class Holder:
-    """Who holds a folder: its process, and the address of each server that it runs."""
+    """Who holds a folder: its process, the socket where other processes of the same user find
+    all servers, and the address of each server that it has on HTTP."""
 
     pid: int
     version: str = ""
+    socket: str = ""
     addresses: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -35,9 +37,7 @@ class FolderLock:
 
     def announce(self, holder: Holder) -> None:
         """Replace the note. One small write: a reader sees the old, the new or nothing."""
-        note = json.dumps(
-            {"pid": holder.pid, "version": holder.version, "addresses": dict(holder.addresses)}
-        ).encode()
+        note = json.dumps(asdict(holder)).encode()
         os.ftruncate(self._descriptor, 0)
         os.pwrite(self._descriptor, note, 0)
 
@@ -55,7 +55,7 @@ def hold(folder: Path, version: str) -> Iterator[FolderLock]:
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:
-            raise HomeInUse(_in_use(folder, read_holder(folder))) from error
+            raise in_use(folder) from error
         lock = FolderLock(descriptor)
         lock.announce(Holder(os.getpid(), version))
         yield lock
@@ -67,7 +67,9 @@ def read_holder(folder: Path) -> Holder | None:
     """The note of whoever took the folder last; they may be gone since."""
     try:
         note = json.loads((folder / LOCK_NAME).read_text())
-        return Holder(int(note["pid"]), str(note["version"]), dict(note["addresses"]))
+        return Holder(
+            int(note["pid"]), str(note["version"]), str(note["socket"]), dict(note["addresses"])
+        )
     except (OSError, ValueError, KeyError, TypeError):
         return None
 
@@ -87,21 +89,28 @@ def is_held(folder: Path) -> bool:
     return False
 
 
+def in_use(folder: Path) -> HomeInUse:
+    """What is said to whoever can't have the folder."""
+    holder = read_holder(folder)
+    who = f"process {holder.pid}" if holder else "another process"
+    return HomeInUse(
+        f"{folder} is in use by {who}. Use the server that it runs, stop it, "
+        "or set QUINION_HOME to another folder."
+    )
+
+
+def unusable(folder: Path, error: OSError) -> BadSetting:
+    """What is said when the folder can't be made or written."""
+    return BadSetting(
+        f"The folder {folder} cannot be used ({error.strerror}). "
+        "Make it writable, or name another with the variable that names it: QUINION_HOME, "
+        "CHROMA_PERSIST_DIR or DOCVEC_DB_PATH."
+    )
+
+
 def _open(folder: Path) -> int:
     try:
         folder.mkdir(parents=True, exist_ok=True)
         return os.open(folder / LOCK_NAME, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     except OSError as error:
-        raise BadSetting(
-            f"The folder {folder} cannot be used ({error.strerror}). "
-            "Make it writable, or name another with the variable that names it: QUINION_HOME, "
-            "CHROMA_PERSIST_DIR or DOCVEC_DB_PATH."
-        ) from error
-
-
-def _in_use(folder: Path, holder: Holder | None) -> str:
-    who = f"process {holder.pid}" if holder else "another process"
-    return (
-        f"{folder} is in use by {who}. Use the server that it runs, stop it, "
-        "or set QUINION_HOME to another folder."
-    )
+        raise unusable(folder, error) from error

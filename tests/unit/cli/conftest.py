@@ -9,11 +9,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import anyio
 import pytest
 
+from quinion.cli.client import call, connect
 from quinion.cli.main import main
 from quinion.embed.weights import prepare
+from quinion.pipeline.engine import open_engine
 from quinion.settings import Settings
+from quinion.store.journal import Trace
+from tests.documents import PROSE, text_pdf
 
 
 @dataclass(frozen=True)
@@ -71,3 +76,36 @@ def quinion(home: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFi
         return Ended(status, out, err)
 
     return execute
+
+
+@pytest.fixture
+def filled(home: Path, models: Path, tmp_path: Path) -> Path:
+    """A home with something for each server that needs no registry."""
+    home.mkdir()
+    (home / "models").symlink_to(models)
+    letter = text_pdf(tmp_path / "Letter.pdf", PROSE, PROSE)
+    (tmp_path / "notes.md").write_text("# Notes\n\nOne text.\n")
+
+    async def fill() -> None:
+        settings = Settings.from_environment()
+        for server, tool, arguments in (
+            ("document-store", "ingest_document", {"application_ref": "A", "file_path": letter}),
+            ("docvec", "index_file", {"file_path": tmp_path / "notes.md"}),
+            ("doclibrary", "add_document", {"file_path": letter}),
+        ):
+            async with connect(settings, server) as client:
+                await call(client, tool, {name: str(value) for name, value in arguments.items()})
+
+    anyio.run(fill)
+    return home
+
+
+def damage(collection: str) -> None:
+    """Delete all records of a collection behind the back of whoever keeps them."""
+
+    async def delete() -> None:
+        async with open_engine(Settings.from_environment()) as engine:
+            ids = [record.id for record in await engine.get(collection)]
+            await engine.remove([Trace.at(collection, *ids)])
+
+    anyio.run(delete)

@@ -1,0 +1,69 @@
+"""What is installed: quinion, what it is built on, OCR, the embedding model."""
+
+import importlib.metadata
+import platform
+import shutil
+import subprocess
+from collections.abc import Iterator
+from importlib.util import find_spec
+from time import perf_counter
+
+from quinion import __version__
+from quinion.cli.doctor.finding import Finding
+from quinion.embed.local import LocalEmbedder
+from quinion.errors import QuinionError
+from quinion.settings import Settings
+
+PACKAGES = ("mcp", "chromadb", "pymupdf", "onnxruntime", "tokenizers", "pillow")
+EXTRAS = {"formulas": "ziamath", "redis": "redis"}
+"""The package that each extra of ours brings."""
+
+
+def check_installation(settings: Settings) -> Iterator[Finding]:
+    """All of it."""
+    yield Finding("quinion", True, f"{__version__} on Python {platform.python_version()}")
+    versions = [f"{name} {importlib.metadata.version(name)}" for name in PACKAGES]
+    yield Finding("packages", True, ", ".join(versions))
+    yield _check_extras(settings)
+    yield _check_tesseract(settings)
+    yield _check_model(settings)
+
+
+def _check_extras(settings: Settings) -> Finding:
+    missing = [extra for extra, package in EXTRAS.items() if find_spec(package) is None]
+    found = ", ".join(
+        f"{extra}: {'not installed' if extra in missing else 'there'}" for extra in EXTRAS
+    )
+    if settings.redis_url and "redis" in missing:
+        advice = "REDIS_URL is set, and needs it: pip install 'quinion[redis]', or unset it."
+        return Finding("extras", False, found, advice)
+    return Finding("extras", True, found)
+
+
+def _check_tesseract(settings: Settings) -> Finding:
+    program = shutil.which("tesseract")
+    if program is None:
+        return Finding(
+            "OCR",
+            not settings.enable_ocr,
+            "Tesseract is not installed: scanned pages can't be read.",
+            "Install it (Debian: apt-get install tesseract-ocr), or set ENABLE_OCR=false.",
+        )
+    said = subprocess.run([program, "--version"], capture_output=True, text=True, check=False)
+    state = "on" if settings.enable_ocr else "off (ENABLE_OCR)"
+    return Finding("OCR", True, f"{said.stdout.splitlines()[0]}, {state}")
+
+
+def _check_model(settings: Settings) -> Finding:
+    embedder = LocalEmbedder(settings.models, settings.model_dir)
+    begun = perf_counter()
+    try:
+        embedder.embed_query("is the model well?")
+    except QuinionError as error:
+        return Finding("embedding model", False, str(error), "quinion model says where it is.")
+    return Finding(
+        "embedding model",
+        True,
+        f"{embedder.fingerprint}, {embedder.dimensions} dimensions, "
+        f"first vector after {perf_counter() - begun:.1f} s",
+    )

@@ -1,0 +1,187 @@
+"""What the commands of `quinion library` ask of its server, in this process or in another."""
+
+import base64
+from collections.abc import AsyncIterator, Awaitable, Callable
+from functools import partial
+from pathlib import Path
+from typing import Any, TypeVar
+
+import anyio
+from mcp import Client
+from mcp.types import ImageContent, TextContent
+from rich.console import Console
+from rich.markup import escape
+from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
+
+from quinion.cli.client import Answer, call, connect
+from quinion.cli.gallery import Gallery
+from quinion.errors import QuinionError
+from quinion.servers import doclibrary
+from quinion.settings import Settings
+
+T = TypeVar("T")
+
+
+def add_files(files: list[Path]) -> dict[Path, Answer]:
+    """Add PDFs; the answer of each, which may be a failure."""
+    return _run(partial(_add, files=files))
+
+
+def ask_tool(tool: str, arguments: Answer) -> Answer:
+    """The answer of a tool.
+
+    Raises:
+        QuinionError: it answered with an error.
+    """
+    return _run(partial(_ask, tool=tool, arguments=arguments))
+
+
+def list_documents() -> list[Answer]:
+    """All documents of the library."""
+    return _run(_documents)
+
+
+def list_elements(slug: str) -> list[Answer]:
+    """All elements of a document.
+
+    Raises:
+        QuinionError: there is no such document.
+    """
+    return _run(partial(_elements, slug=slug))
+
+
+def enrich_document(slug: str, limit: int | None) -> Answer:
+    """Have a vision model describe the elements of a document, with a progress bar.
+
+    Raises:
+        QuinionError: there is no such document, or no such model.
+    """
+    return _run(partial(_enrich, slug=slug, limit=limit))
+
+
+def fetch_picture(slug: str, label: str | None, page: int | None) -> bytes:
+    """The PNG of an element, or of a page.
+
+    Raises:
+        QuinionError: there is no such thing.
+    """
+    return _run(partial(_picture, slug=slug, label=label, page=page))
+
+
+def export_document(slug: str, folder: Path) -> int:
+    """Write a gallery of all elements into a folder; how many there are.
+
+    Raises:
+        QuinionError: there is no such document.
+        OSError: the folder can't be written.
+    """
+    return _run(partial(_export, slug=slug, folder=folder))
+
+
+def _run(work: Callable[[Client], Awaitable[T]]) -> T:
+    async def run() -> T:
+        async with connect(Settings.from_environment(), doclibrary.NAME) as client:
+            try:
+                return await work(client)
+            except QuinionError as error:
+                failure = error
+        # Out here: what leaves the client's block is wrapped by its task group.
+        raise failure
+
+    return anyio.run(run)
+
+
+async def _ask(client: Client, tool: str, arguments: Answer, progress: Any = None) -> Answer:
+    given = {name: value for name, value in arguments.items() if value is not None}
+    answer = await call(client, tool, given, progress)
+    if "error" in answer:
+        raise QuinionError(answer["error"].removeprefix("Error: "))
+    return answer
+
+
+async def _add(client: Client, files: list[Path]) -> dict[Path, Answer]:
+    answers: dict[Path, Answer] = {}
+    with _bars() as bars:
+        for file in files:
+            bar = bars.add_task(escape(file.name), total=None)
+
+            async def show(
+                done: float, total: float | None, message: str | None, bar: Any = bar
+            ) -> None:
+                bars.update(bar, completed=done, total=total, description=escape(message or ""))
+
+            answers[file] = await call(client, "add_document", {"file_path": str(file)}, show)
+            bars.remove_task(bar)
+    return answers
+
+
+async def _enrich(client: Client, slug: str, limit: int | None) -> Answer:
+    with _bars() as bars:
+        bar = bars.add_task(escape(slug), total=None)
+
+        async def show(done: float, total: float | None, message: str | None) -> None:
+            bars.update(bar, completed=done, total=total, description=escape(message or ""))
+
+        return await _ask(client, "enrich_document", {"document_slug": slug, "limit": limit}, show)
+
+
+async def _documents(client: Client) -> list[Answer]:
+    documents: list[Answer] = []
+    page = 1
+    while True:
+        answer = await _ask(client, "list_documents_paginated", {"page": page, "page_size": 100})
+        documents += answer["documents"]
+        if page >= answer["pagination"]["total_pages"]:
+            return documents
+        page += 1
+
+
+async def _elements(client: Client, slug: str) -> list[Answer]:
+    return [element async for element in _each_element(client, slug)]
+
+
+async def _each_element(client: Client, slug: str) -> AsyncIterator[Answer]:
+    start: int | None = 0
+    while start is not None:
+        arguments = {"document_slug": slug, "from_element": start}
+        answer = await _ask(client, "list_elements", arguments)
+        for element in answer["elements"]:
+            yield element
+        start = answer["next_element"]
+
+
+async def _picture(client: Client, slug: str, label: str | None, page: int | None) -> bytes:
+    arguments: Answer = {"document_slug": slug, "element_label": label, "page_number": page}
+    tool = "get_page_image" if label is None else "get_element_image"
+    given = {name: value for name, value in arguments.items() if value is not None}
+    result = await client.call_tool(tool, given)
+    for part in result.content:
+        if isinstance(part, ImageContent):
+            return base64.b64decode(part.data)
+    words = [part.text for part in result.content if isinstance(part, TextContent)]
+    raise QuinionError(" ".join(words).removeprefix("Error: "))
+
+
+async def _export(client: Client, slug: str, folder: Path) -> int:
+    document = await _ask(client, "get_document_info", {"document_slug": slug})
+    found = await _elements(client, slug)
+    with _bars() as bars, Gallery(folder, document["title"]) as gallery:
+        bar = bars.add_task(escape(slug), total=len(found))
+        for element in found:
+            picture = await _picture(client, slug, element["element_label"], element["page_number"])
+            gallery.add(element, picture)
+            bars.advance(bar)
+    return len(found)
+
+
+def _bars() -> Progress:
+    console = Console(stderr=True)
+    return Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TaskProgressColumn(),
+        TimeElapsedColumn(),
+        console=console,
+        transient=True,
+        disable=not console.is_terminal,
+    )

@@ -1,0 +1,155 @@
+"""The commands that concern the registry alone: which policies and revisions there are."""
+
+from dataclasses import asdict
+from datetime import UTC, datetime
+from typing import Annotated
+
+import typer
+
+from quinion.cli.options import Json, print_json, tell
+from quinion.cli.policy.asking import (
+    RevisionId,
+    Source,
+    bring_into_step,
+    gave_way,
+    open_policies,
+    parse_end,
+    plain,
+)
+from quinion.model.dates import parse_date
+from quinion.model.policy import KEEP, PolicyCategory, PolicyDraft, RevisionEdit
+from quinion.model.revisions import EffectiveDateResolver, Resolution
+
+Day = Annotated[str, typer.Option("--date", help="YYYY-MM-DD.")]
+
+
+def create(
+    source: Source,
+    title: Annotated[str, typer.Option(help="The policy's title.")],
+    category: Annotated[PolicyCategory, typer.Option(help="What kind of policy it is.")],
+    description: Annotated[str, typer.Option(help="A sentence about it.")] = "",
+    json: Json = False,
+) -> None:
+    """Register a policy.
+
+    Example: quinion policy create NPPF --title "National Planning Policy Framework"
+    --category national_policy
+    """
+    with open_policies() as registry:
+        policy = registry.create_policy(PolicyDraft(source, title, category, description))
+    tell(json, asdict(policy), f"{source} is registered.")
+
+
+def edit(
+    source: Source,
+    revision: RevisionId,
+    label: Annotated[str | None, typer.Option(help="New label.")] = None,
+    start: Annotated[str | None, typer.Option("--from", help="New first day.")] = None,
+    end: Annotated[str | None, typer.Option("--to", help="New last day; `open` for none.")] = None,
+    json: Json = False,
+) -> None:
+    """Change the label or the dates of a revision; the dates on its text follow.
+
+    Example: quinion policy edit NPPF rev_NPPF_2023_09 --to 2024-12-11
+    """
+    change = RevisionEdit(
+        version_label=KEEP if label is None else label,
+        effective_from=KEEP if start is None else parse_date(start),
+        effective_to=KEEP if end is None else parse_end(None if end == "open" else end),
+    )
+    with open_policies() as registry:
+        plan = registry.edit_revision(source, revision, change)
+    bring_into_step(plan)
+    tell(json, plain(plan), f"{revision} is in force {plan.revision.period}.{gave_way(plan)}")
+
+
+def list_policies(json: Json = False) -> None:
+    """List the registered policies.
+
+    Example: quinion policy list
+    """
+    from rich.console import Console
+    from rich.markup import escape
+    from rich.table import Table
+
+    with open_policies() as registry:
+        policies = registry.list_policies()
+    if json:
+        print_json([asdict(policy) for policy in policies])
+        return
+    table = Table("source", "title", "category")
+    for policy in policies:
+        table.add_row(policy.source, escape(policy.title), policy.category)
+    Console().print(table if policies else "No policy is registered. See: quinion policy create")
+
+
+def list_revisions(source: Source, json: Json = False) -> None:
+    """List the revisions of a policy, with a timeline.
+
+    Example: quinion policy revisions NPPF
+    """
+    from rich.console import Console
+    from rich.markup import escape
+    from rich.table import Table
+
+    from quinion.cli.timeline import draw_timeline
+
+    with open_policies() as registry:
+        shelf = registry.list_revisions(source)
+    if json:
+        print_json([asdict(revision) for revision in shelf])
+        return
+    table = Table("revision", "label", "in force", "status", "chunks")
+    for r in shelf:
+        label = escape(r.version_label)
+        table.add_row(r.revision_id, label, r.period, r.status, str(r.chunk_count))
+    console = Console()
+    console.print(table if shelf else f"{source} has no revisions. See: quinion policy revise")
+    for line in draw_timeline(shelf, datetime.now(UTC).date(), console.width):
+        console.print(line, highlight=False, markup=False)
+
+
+def resolve(source: Source, day: Day, json: Json = False) -> None:
+    """Say which revision of a policy was in force on a day.
+
+    Example: quinion policy resolve NPPF --date 2024-03-15
+    """
+    on = parse_date(day)
+    with open_policies() as registry:
+        resolution = EffectiveDateResolver(registry).resolve_for_policy(source, on)
+    tell(json, asdict(resolution), _describe(resolution))
+
+
+def snapshot(day: Day, json: Json = False) -> None:
+    """Say which revision of every policy was in force on a day.
+
+    Example: quinion policy snapshot --date 2024-03-15
+    """
+    from rich.console import Console
+    from rich.markup import escape
+    from rich.table import Table
+
+    on = parse_date(day)
+    with open_policies() as registry:
+        resolutions = EffectiveDateResolver(registry).resolve_snapshot(on)
+    if json:
+        print_json({source: asdict(resolution) for source, resolution in resolutions.items()})
+        return
+    table = Table("source", "revision", "label", "in force")
+    for source, found in resolutions.items():
+        r = found.revision
+        row = (r.revision_id, r.version_label, r.period) if r else ("—", "", str(found.reason))
+        table.add_row(source, *map(escape, row))
+    Console().print(table)
+
+
+def _describe(resolution: Resolution) -> str:
+    found = resolution.revision
+    if found is None:
+        awaited = resolution.unready
+        note = f" ({awaited.revision_id} is {awaited.status})" if awaited else ""
+        return f"{resolution.source} on {resolution.day}: {resolution.reason}{note}"
+    return (
+        f"{resolution.source} on {resolution.day}: {found.version_label} "
+        f"({found.revision_id}), in force {found.period}"
+    )

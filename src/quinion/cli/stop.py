@@ -1,0 +1,20 @@
+"""`quinion stop`: end the engine in the background."""
+
+import json
+
+import typer
+
+from quinion.host.attach import ask_to_leave
+from quinion.servers.catalog import CATALOG
+from quinion.settings import Settings
+
+
+def run(settings: Settings, *, as_json: bool) -> int:
+    """End it, and wait until it has; its clients start another with their next call."""
+    homes = dict.fromkeys(entry.settings(settings).home for entry in CATALOG.values())
+    stopped = [str(home) for home in homes if ask_to_leave(home)]
+    if as_json:
+        typer.echo(json.dumps({"stopped": stopped}))
+    else:
+        typer.echo("\n".join(f"Ended: {home}" for home in stopped) or "No engine is running.")
+    return 0

@@ -1,0 +1,128 @@
+"""`quinion doctor`: real relays, a real engine, real files of clients."""
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from quinion import __version__
+from quinion.cli.clients import find_client
+from quinion.cli.doctor.clients import check_clients
+from quinion.servers.document_store.records import CHUNKS
+from quinion.settings import Settings
+from quinion.store.lock import Holder, hold
+from tests.unit.cli.conftest import Ended, Run, damage
+
+SERVERS = ["document-store", "policy-kb", "docvec", "doclibrary"]
+
+
+@pytest.fixture
+def user(tmp_path: Path, home: Path, models: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A user whose engine in the background ends with its last client."""
+    folder = tmp_path / "user"
+    folder.mkdir()
+    monkeypatch.setenv("HOME", str(folder))
+    monkeypatch.delenv("XDG_CONFIG_HOME", raising=False)
+    monkeypatch.setenv("QUINION_IDLE_SECONDS", "0")
+    home.mkdir(exist_ok=True)
+    if not (home / "models").exists():
+        (home / "models").symlink_to(models)
+    return folder
+
+
+def findings(ended: Ended) -> dict[str, Any]:
+    return {finding["what"]: finding for finding in ended.json}
+
+
+def test_all_is_well_from_the_installation_to_the_clients(
+    quinion: Run, user: Path, home: Path
+) -> None:
+    assert quinion("connect", "cursor").status == 0
+    ended = quinion("doctor", "--json")
+    assert ended.status == 0, ended.out
+    found = findings(ended)
+    assert __version__ in found["quinion"]["found"]
+    for server in SERVERS:
+        assert "first answer on stdio" in found[server]["found"]
+    assert str(home / "engine.log") in found["home"]["found"]
+    assert ", ".join(SERVERS) in found["Cursor"]["found"]
+    assert "Claude Desktop" not in found
+
+
+def test_what_is_amiss_in_the_home_is_told(quinion: Run, filled: Path, user: Path) -> None:
+    damage(CHUNKS)
+    ended = quinion("doctor", "--json")
+    assert ended.status == 1
+    found = findings(ended)
+    assert "the registry says 1" in found["document-store"]["found"]
+    assert "quinion verify" in found["document-store"]["advice"]
+    assert found["docvec"]["well"] is True
+
+
+def test_a_home_that_lets_nobody_in_is_told(quinion: Run, user: Path, home: Path) -> None:
+    gone = "http://127.0.0.1:9"
+    with hold(home, __version__) as lock:
+        lock.announce(Holder(os.getpid(), __version__, "", {"docvec": gone}))
+        ended = quinion("doctor", "--json")
+    assert ended.status == 1
+    found = findings(ended)
+    for server in SERVERS:
+        assert "is in use" in found[server]["found"], found[server]
+    assert gone in found["docvec over HTTP"]["found"]
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"command": "/no/such/quinion"}, "there is no program /no/such/quinion"),
+        ({"env": {"QUINION_HOME": "/another/home"}}, "QUINION_HOME"),
+        ({"env": {"ENABLE_OCR": "perhaps"}}, "ENABLE_OCR"),
+    ],
+)
+def test_a_client_that_would_start_something_else_is_told(
+    quinion: Run, user: Path, change: dict[str, Any], said: str
+) -> None:
+    assert quinion("connect", "cursor", "--server", "docvec").status == 0
+    file = find_client("cursor").file(None)
+    config = json.loads(file.read_text())
+    config["mcpServers"]["docvec"] |= change
+    file.write_text(json.dumps(config))
+    [finding] = check_clients(Settings.from_environment())
+    assert finding.well is False
+    assert said in finding.found
+    assert finding.advice == "quinion connect cursor"
+
+
+@pytest.mark.usefixtures("user")
+def test_another_version_in_a_clients_file_is_told(tmp_path: Path) -> None:
+    program = tmp_path / "old" / "quinion"
+    program.parent.mkdir()
+    program.write_text("#!/bin/sh\necho quinion 0.0.1\n")
+    program.chmod(0o755)
+    config = {"mcpServers": {"docs": {"command": str(program), "args": ["stdio", "docvec"]}}}
+    file = find_client("cursor").file(None)
+    file.parent.mkdir()
+    file.write_text(json.dumps(config))
+    [finding] = check_clients(Settings.from_environment())
+    assert finding.well is False
+    assert "0.0.1" in finding.found
+
+
+@pytest.mark.usefixtures("user")
+def test_a_clients_file_that_is_not_understood_is_told() -> None:
+    file = find_client("cursor").file(None)
+    file.parent.mkdir()
+    file.write_text("{ // mine\n}")
+    [finding] = check_clients(Settings.from_environment())
+    assert finding.well is False
+    assert str(file) in finding.found
+
+
+@pytest.mark.usefixtures("user")
+def test_a_client_that_is_there_and_not_connected_is_no_problem() -> None:
+    find_client("cursor").file(None).parent.mkdir()
+    [finding] = check_clients(Settings.from_environment())
+    assert finding.well is True
+    assert finding.advice == "quinion connect cursor"
