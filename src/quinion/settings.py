@@ -209,6 +209,13 @@ class Settings(BaseModel):
         validation_alias="DOCLIBRARY_PORT",
         description="Port of doclibrary.",
     )
+    mistral_ocr_port: int = Field(
+        default=3006,
+        ge=0,
+        le=65535,
+        validation_alias="MISTRAL_OCR_PORT",
+        description="Port of Mistral OCR, where `quinion serve` has it.",
+    )
     vision_url: str | None = Field(
         default=None,
         pattern=r"^https?://",

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import typer.main
 
-from quinion.cli.main import app
+from quinion.cli.main import GROUPS, app, load_group
 from quinion.pipeline.engine import open_engine
 from quinion.servers.catalog import CATALOG
 from quinion.settings import Settings
@@ -36,12 +36,13 @@ def test_no_module_but_settings_reads_a_variable() -> None:
     assert readers == []
 
 
-def test_every_command_stands_in_the_readme() -> None:
-    readme = (ROOT / "README.md").read_text()
+@pytest.mark.parametrize("page", [*sorted(DOCS.glob("*.md")), ROOT / "README.md"], ids=str)
+def test_no_page_names_a_command_that_is_not_there(page: Path) -> None:
     commands = typer.main.get_command(app).commands  # type: ignore[attr-defined]
-    assert commands
-    for name in commands:
-        assert f"`quinion {name}" in readme
+    groups = {name: load_group(name).commands for name in GROUPS}
+    for name, sub in re.findall(r"`quinion ([a-z][\w-]*)(?: ([a-z]\w*))?", page.read_text()):
+        assert name in commands, name
+        assert not sub or name not in groups or sub in groups[name], f"{name} {sub}"
 
 
 @pytest.mark.anyio

@@ -15,7 +15,7 @@ from quinion.errors import InvalidInput, QuinionError
 from quinion.host.attach import ask_to_leave
 from quinion.host.door import Door, open_door
 from quinion.pipeline.engine import in_thread, open_engine
-from quinion.servers import document_store
+from quinion.servers import document_store, mistral_ocr
 from quinion.servers.catalog import CATALOG, Entry, find_server
 from quinion.servers.document_store.ingest import EXTENSIONS
 from quinion.servers.document_store.records import REGISTRY
@@ -29,17 +29,20 @@ def run(
     settings: Settings, names: list[str], host: str | None, port: int | None, samples: Path | None
 ) -> None:
     """Serve until stopped."""
-    entries = [find_server(name) for name in names] or list(CATALOG.values())
-    if port is not None and len(entries) != 1:
+    ocr = mistral_ocr.NAME in names if names else mistral_ocr.is_configured()
+    ours = [name for name in names or CATALOG if name != mistral_ocr.NAME]
+    entries = [find_server(name) for name in ours]
+    if port is not None and len(entries) + ocr != 1:
         raise InvalidInput(
             "--port needs the name of one server, e.g. quinion serve document-store."
         )
-    anyio.run(_serve, settings, entries, host, port, samples)
+    anyio.run(_serve, settings, entries, ocr, host, port, samples)
 
 
 async def _serve(
     settings: Settings,
     entries: list[Entry],
+    ocr: bool,
     host: str | None,
     port: int | None,
     samples: Path | None,
@@ -57,14 +60,25 @@ async def _serve(
             )
             for entry in entries
         ]
+        if ocr:
+            endpoints.append(
+                Endpoint(
+                    mistral_ocr.NAME,
+                    mistral_ocr.build(),
+                    mistral_ocr.word_refusal,
+                    where,
+                    settings.mistral_ocr_port if port is None else port,
+                )
+            )
 
         async def on_ready(addresses: dict[str, str]) -> None:
             for door in set(doors.values()):
-                door.announce({name: a for name, a in addresses.items() if doors[name] is door})
+                door.announce({name: a for name, a in addresses.items() if doors.get(name) is door})
             _print_addresses(settings, addresses)
             try:
-                for endpoint in endpoints:
-                    await doors[endpoint.name].make_ready(endpoint.server)
+                for entry in entries:
+                    door = doors[entry.name]
+                    await door.make_ready(door.server(entry, entry.settings(settings)))
                 if samples is not None:
                     await _load_samples(doors[document_store.NAME], settings, samples)
             except QuinionError as error:

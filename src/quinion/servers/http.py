@@ -10,9 +10,11 @@ import signal
 import socket
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import anyio
 import uvicorn
+from mcp.server.mcpserver import MCPServer
 from mcp.server.transport_security import (
     TransportSecurityMiddleware,
     TransportSecuritySettings,
@@ -25,7 +27,6 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from quinion.errors import BadSetting
 from quinion.servers.auth import OPEN_PATHS, BearerAuth, Wording
-from quinion.servers.contract import ContractServer
 from quinion.settings import Settings
 
 log = logging.getLogger(__name__)
@@ -51,7 +52,7 @@ class Endpoint:
     """One server and where it listens. Port 0 takes a free one."""
 
     name: str
-    server: ContractServer
+    server: MCPServer[Any]
     wording: Wording
     host: str
     port: int
@@ -71,7 +72,7 @@ def choose_host(settings: Settings, host: str | None) -> str:
     return LOOPBACK
 
 
-def build_app(server: ContractServer, settings: Settings, wording: Wording) -> ASGIApp:
+def build_app(server: MCPServer[Any], settings: Settings, wording: Wording) -> ASGIApp:
     """The ASGI app of one server, with authentication and checks of Host and Origin."""
     security = _security(settings)
     streamable = server.streamable_http_app(transport_security=security)

@@ -18,6 +18,11 @@ def main() -> None:
     )
     parser.add_argument("--version", action="version", version=f"%(prog)s {__version__}")
     parser.parse_args()
+    serve()
+
+
+def serve() -> None:
+    """Serve one client on stdio; see `main`."""
     try:
         settings = read_settings()
     except BadSetting as error:

@@ -1,0 +1,272 @@
+"""Writes the pages that say what the code says: `make docs`.
+
+`reference.md` and `commands.md` are written whole, and the table in `settings.md`;
+`tests/docs/test_reference.py` fails when one of them is not what this would write.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import anyio
+import typer.main
+from mcp.server.mcpserver import MCPServer
+from mistral_ocr_mcp.server import OcrServer
+from mistral_ocr_mcp.settings import Settings as OcrSettings
+
+from quinion.cli.main import GROUPS, app, load_group
+from quinion.cli.report import EXIT_MEANINGS
+from quinion.pipeline.engine import open_engine
+from quinion.servers.catalog import CATALOG
+from quinion.settings import Settings
+
+DOCS = Path(__file__).parent
+NOTE = "<!-- Written by `make docs` from the code: change it there. -->"
+END = "<!-- Until here. -->"
+
+REFERENCE = f"""\
+# Reference
+
+{NOTE}
+
+What every server offers, as a client sees it. The pages of the servers tell how it is used: \
+[document-store](document-store.md), [policy-kb](policy-kb.md), [docvec](docvec.md), \
+[doclibrary](doclibrary.md), [mistral-ocr](mistral-ocr.md). \
+[Settings](settings.md) and [commands](commands.md) have pages of their own.
+"""
+
+COMMANDS = f"""\
+# Commands
+
+{NOTE}
+
+`quinion COMMAND --help` says the same in a terminal. `quinion --install-completion` has the shell \
+complete commands, options, servers and clients. Where output is not a terminal, or `NO_COLOR` is \
+set, there are no colours; progress bars are shown on a terminal only.
+
+Each server has a program of its own as well: `document-store-mcp`, `policy-kb-mcp`, `docvec-mcp` \
+and `doclibrary-mcp` are `quinion stdio SERVER`, and with `--http [--host HOST] [--port PORT]` \
+`quinion serve SERVER`.
+"""
+
+EXAMPLE = "Example: "
+NONE = "(none)"
+COMPUTED = {"QUINION_HOME": "the platform's data folder", "QUINION_WORKERS": "one for each core"}
+WORDS = {"string": "text", "integer": "whole number", "boolean": "true or false"}
+
+Schema = dict[str, Any]
+
+
+def main() -> None:
+    """Write all pages."""
+    for page, text in make_pages().items():
+        page.write_text(text, encoding="utf-8")
+
+
+def make_pages() -> dict[Path, str]:
+    """What each page should say."""
+    settings = DOCS / "settings.md"
+    return {
+        DOCS / "reference.md": anyio.run(_make_reference),
+        DOCS / "commands.md": _make_commands(),
+        settings: _replace_part(settings.read_text(encoding="utf-8"), _make_settings()),
+    }
+
+
+async def _make_reference() -> str:
+    with TemporaryDirectory() as folder:
+        parts = [REFERENCE]
+        # In memory: what a server offers does not depend on what it keeps.
+        settings = Settings(home=Path(folder), chroma_in_memory=True)
+        async with open_engine(settings) as engine:
+            for name, entry in CATALOG.items():
+                parts.append(await _describe_server(name, entry.load().build(engine)))
+        ocr = OcrServer(OcrSettings(folder, Path(folder), "none"))
+        parts.append(await _describe_server("mistral-ocr", ocr))
+    return "\n".join(parts)
+
+
+async def _describe_server(name: str, server: MCPServer[Any]) -> str:
+    lines = [f"## {name}", "", _one_line(server.instructions or ""), ""]
+    lines += ["### Tools", ""]
+    for tool in await server.list_tools():
+        hints = tool.annotations
+        kind = "changes what is kept"
+        if hints and hints.read_only_hint:
+            kind = "reads only"
+        elif hints and hints.destructive_hint:
+            kind = "deletes"
+        lines += [f"#### `{tool.name}`", "", f"*{tool.title or tool.name}* · {kind}", ""]
+        lines += [*_paragraphs(tool.description or ""), ""]
+        lines += _table(("parameter", "type", "default", "meaning"), _describe_inputs(tool))
+    rows = [
+        *((r.uri, r.title, r.mime_type, r.description) for r in await server.list_resources()),
+        *(
+            (t.uri_template, t.title, t.mime_type, t.description)
+            for t in await server.list_resource_templates()
+        ),
+    ]
+    if rows:
+        lines += ["### Resources", ""]
+        named = [(f"`{address}`", *rest) for address, *rest in rows]
+        lines += _table(("address", "title", "type", "what it is"), named)
+    if prompts := await server.list_prompts():
+        lines += ["### Prompts", ""]
+        lines += _table(
+            ("prompt", "title", "arguments", "what it does"),
+            [(f"`{p.name}`", p.title, _list_arguments(p), p.description) for p in prompts],
+        )
+    return "\n".join(lines)
+
+
+def _describe_inputs(tool: Any) -> Iterator[tuple[str, ...]]:
+    schema: Schema = tool.input_schema
+    required = schema.get("required", [])
+    for name, one in schema["properties"].items():
+        default = "required" if name in required else _word_default(one.get("default"))
+        kind = _word_type(one, schema.get("$defs", {}))
+        yield f"`{name}`", kind, default, one.get("description", "")
+
+
+def _list_arguments(prompt: Any) -> str:
+    return ", ".join(
+        f"`{one.name}`{'' if one.required else ' (optional)'}" for one in prompt.arguments or []
+    )
+
+
+def _make_settings() -> str:
+    properties: dict[str, Schema] = Settings.model_json_schema()["properties"]
+    rows = []
+    for variable in Settings.variables():
+        one = properties[variable]
+        default = COMPUTED.get(variable) or _word_default(one.get("default"))
+        rows.append((f"`{variable}`", default, _word_limits(one), one["description"]))
+    return "\n".join(_table(("variable", "default", "limits", "meaning"), rows)).rstrip()
+
+
+def _make_commands() -> str:
+    commands = typer.main.get_command(app).commands  # type: ignore[attr-defined]
+    lines = [COMMANDS]
+    for name, command in commands.items():
+        if name not in GROUPS:
+            lines += _describe_command(f"quinion {name}", command, 2)
+            continue
+        group = load_group(name)
+        lines += _describe_command(f"quinion {name}", group, 2)
+        for sub, found in group.commands.items():
+            lines += _describe_command(f"quinion {name} {sub}", found, 3)
+    lines += ["## Exit status", ""]
+    rows = [(str(status), meaning) for status, meaning in EXIT_MEANINGS.items()]
+    lines += _table(("status", "means"), rows)
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def _describe_command(words: str, command: Any, level: int) -> list[str]:
+    paragraphs = _paragraphs(command.help or "")
+    told = [one for one in paragraphs if not one.startswith(EXAMPLE)]
+    examples = [one.removeprefix(EXAMPLE) for one in paragraphs if one.startswith(EXAMPLE)]
+    lines = [f"{'#' * level} `{words}`", "", "\n".join(told).strip(), ""]
+    if examples:
+        lines += ["```sh", *examples, "```", ""]
+    rows = [
+        (_word_names(one), _word_command_default(one), one.help or "")
+        for one in command.params
+        if one.name != "help"
+    ]
+    return lines + _table(("argument or option", "default", "meaning"), rows)
+
+
+def _word_names(parameter: Any) -> str:
+    if parameter.param_type_name == "argument":
+        return f"`{parameter.metavar or parameter.name.upper()}`"
+    return ", ".join(f"`{name}`" for name in (*parameter.opts, *parameter.secondary_opts))
+
+
+def _word_command_default(parameter: Any) -> str:
+    if parameter.required:
+        return "required"
+    default = parameter.default
+    if default in (None, False, "", []) or callable(default):
+        return ""
+    return "on" if default is True else f"`{default}`"
+
+
+def _word_type(schema: Schema, definitions: Schema) -> str:
+    if "$ref" in schema:
+        return _word_type(definitions[schema["$ref"].rpartition("/")[2]], definitions)
+    if "anyOf" in schema:
+        kinds = [_word_type(o, definitions) for o in schema["anyOf"] if o.get("type") != "null"]
+        return " or ".join(dict.fromkeys(kinds))
+    if schema.get("type") == "array":
+        kind = f"list of {_word_type(schema.get('items', {}), definitions)}"
+    else:
+        plain = str(schema.get("type", "anything"))
+        kind = WORDS.get(plain, plain)
+    return ", ".join(filter(None, (kind, _word_limits(schema))))
+
+
+def _word_limits(schema: Schema) -> str:
+    """The limits of a value, for people."""
+    if "anyOf" in schema:
+        return ", ".join(filter(None, map(_word_limits, schema["anyOf"])))
+    if "enum" in schema:
+        return "one of " + ", ".join(f"`{value}`" for value in schema["enum"])
+    least, most = schema.get("minimum"), schema.get("maximum")
+    said = []
+    if "exclusiveMinimum" in schema:
+        said.append(f"more than {_word_number(schema['exclusiveMinimum'])}")
+    if least is not None and most is not None:
+        said.append(f"{_word_number(least)} to {_word_number(most)}")
+    elif least is not None:
+        said.append(f"{_word_number(least)} or more")
+    elif most is not None:
+        said.append(f"{_word_number(most)} at most")
+    if "maxLength" in schema:
+        said.append(f"{schema['maxLength']:,} characters at most")
+    if "maxItems" in schema:
+        said.append(f"{schema['maxItems']:,} of them at most")
+    return ", ".join(said)
+
+
+def _word_default(value: object) -> str:
+    if value is None or value in ((), []):
+        return NONE
+    if isinstance(value, bool):
+        return f"`{str(value).lower()}`"
+    return f"`{_word_number(value)}`" if isinstance(value, float) else f"`{value}`"
+
+
+def _word_number(value: float) -> str:
+    return f"{int(value) if value == int(value) else value:,}"
+
+
+def _paragraphs(text: str) -> list[str]:
+    """The paragraphs of a docstring, each on one line, with empty lines between them."""
+    blocks = [_one_line(block) for block in re.split(r"\n\s*\n", text.strip())]
+    return [line for block in blocks for line in (block, "")][:-1]
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _table(head: Sequence[str], rows: Iterable[Sequence[str | None]]) -> list[str]:
+    """A table, with an empty line after it; nothing where there are no rows."""
+    written = [[_one_line(cell or "").replace("|", "\\|") for cell in row] for row in rows]
+    if not written:
+        return []
+    lines = [head, ["---"] * len(head), *written]
+    return ["| " + " | ".join(line) + " |" for line in lines] + [""]
+
+
+def _replace_part(page: str, part: str) -> str:
+    """The page with what stands between the marks replaced."""
+    before, _, rest = page.partition(NOTE)
+    _, _, after = rest.partition(END)
+    return f"{before}{NOTE}\n\n{part}\n\n{END}{after}"
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,71 @@
+"""`mistral-ocr`: the server of a distribution of its own, beside ours.
+
+It needs no home and no engine, and its package reads its own variables.
+"""
+
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any
+
+from quinion.errors import BadSetting, InvalidInput, QuinionError
+from quinion.servers.auth import Refusal
+
+if TYPE_CHECKING:
+    from mcp.server.mcpserver import MCPServer
+
+NAME = "mistral-ocr"
+
+
+def is_configured() -> bool:
+    """Whether it is installed, and its variables are set so that it would start."""
+    try:
+        _read_settings()
+    except QuinionError:
+        return False
+    return True
+
+
+def build() -> "MCPServer[Any]":
+    """The server.
+
+    Raises:
+        InvalidInput: it is not installed.
+        BadSetting: one of its variables is missing or of no use.
+    """
+    settings = _read_settings()
+    # After the settings: it takes a second to import.
+    from mistral_ocr_mcp.server import OcrServer  # noqa: PLC0415
+
+    return OcrServer(settings)
+
+
+def serve_stdio() -> None:
+    """Serve one client on stdio, as `mistral-ocr-mcp` does.
+
+    Raises:
+        InvalidInput: it is not installed.
+    """
+    _check_installed()
+    from mistral_ocr_mcp.cli import serve  # noqa: PLC0415
+
+    serve()
+
+
+def word_refusal(_: Refusal) -> str:
+    """What a client without the right token is told; the contract is silent."""
+    return "Missing or invalid authentication token"
+
+
+def _read_settings() -> Any:
+    _check_installed()
+    from mistral_ocr_mcp.errors import BadSetting as Refused  # noqa: PLC0415
+    from mistral_ocr_mcp.settings import read_settings  # noqa: PLC0415
+
+    try:
+        return read_settings()
+    except Refused as error:
+        raise BadSetting(str(error)) from error
+
+
+def _check_installed() -> None:
+    if find_spec("mistral_ocr_mcp") is None:
+        raise InvalidInput("mistral-ocr is not installed. Run: pip install mistral-ocr-mcp")
