@@ -5,6 +5,7 @@ from typing import Any
 import jsonschema  # type: ignore[import-untyped]
 from mcp.types import Tool
 
+from quinion.servers.catalog import CATALOG
 from tests.contract.session import Session
 
 Parameter = tuple[str, str, set[str], bool, object]
@@ -73,3 +74,17 @@ def check_schemas(tool: Tool) -> None:
         jsonschema.Draft202012Validator.check_schema(schema)
         assert schema["type"] == "object"
     assert tool.input_schema["additionalProperties"] is False
+
+
+def check_introduction(session: Session, name: str) -> None:
+    """The server says who it is, what each tool is for, and what the other servers are for."""
+    named = session.client.server_info
+    assert named is not None
+    assert named.name == name
+    assert named.title
+    assert named.version
+    instructions = session.client.instructions or ""
+    assert not [tool for tool in session.tools if f"`{tool}`" not in instructions]
+    others = set(CATALOG) - {name.removesuffix("-mcp")}
+    assert len(others) == len(CATALOG) - 1
+    assert not [other for other in others if other not in instructions]

@@ -2,7 +2,7 @@
 
 A server hands over its tools and one function that shapes an error; whatever goes wrong
 then, a wrong argument, an unknown tool, an error of the engine or a bug, reaches the client
-as that shape and never as a bare exception.
+as that shape and never as a bare exception. What can be had without a tool is in `reading`.
 """
 
 import logging
@@ -11,22 +11,20 @@ from itertools import islice
 from typing import Annotated, Any, Generic, TypeVar
 
 import pydantic_core
-from mcp.server.mcpserver import Context, MCPServer
+from mcp.server.mcpserver import Context
 from mcp.server.mcpserver.exceptions import ToolError
 from mcp.server.mcpserver.tools import Tool
-from mcp.types import CallToolResult, InputRequiredResult, TextContent, ToolAnnotations
+from mcp.shared._stream_protocols import ReadStream, WriteStream
+from mcp.shared.message import SessionMessage
+from mcp.types import CallToolResult, Icon, InputRequiredResult, TextContent, ToolAnnotations
 from mcp.types import Tool as ListedTool
 from pydantic import BaseModel, ConfigDict, Field, RootModel, ValidationError
 
-from quinion import __version__
 from quinion.errors import InvalidInput, QuinionError
 from quinion.pipeline.progress import Progress
+from quinion.servers.reading import ReadableServer, word_problems
 
 log = logging.getLogger(__name__)
-
-ROOM = (1 << 20) - (256 << 10)
-"""Bytes for the parts of a result; the rest is for what is echoed. Python clients of the SDK
-give up on a server-sent event over 1 MiB."""
 
 # What comes in goes back in messages and echoes, so it has to leave room for the answer.
 QueryText = Annotated[str, Field(max_length=20_000)]
@@ -65,8 +63,8 @@ def make_tool(
     return tool
 
 
-class ContractServer(MCPServer[Any]):
-    """An MCP server that answers every failure in its contract's envelope."""
+class ContractServer(ReadableServer):
+    """An MCP server whose tools answer every failure in the envelope of its contract."""
 
     def __init__(
         self,
@@ -79,6 +77,7 @@ class ContractServer(MCPServer[Any]):
         word: Callable[[Any], str] | None = None,
         unlisted: Sequence[Tool] = (),
         warm: Callable[[], Awaitable[object]] | None = None,
+        icon: Icon | None = None,
     ) -> None:
         """`refuse` shapes an error, and `word` says it: as JSON, if it is not given.
 
@@ -89,8 +88,8 @@ class ContractServer(MCPServer[Any]):
             name,
             title=title,
             instructions=instructions,
-            version=__version__,
             tools=[*tools, *unlisted],
+            icon=icon,
         )
         self._known = {tool.name: tool for tool in (*tools, *unlisted)}
         self._unlisted = {tool.name for tool in unlisted}
@@ -103,6 +102,13 @@ class ContractServer(MCPServer[Any]):
         if self._warm:
             await self._warm()
 
+    async def run_on(
+        self, read: ReadStream[SessionMessage | Exception], write: WriteStream[SessionMessage]
+    ) -> None:
+        """Serve one client whose messages come and go on these streams, until it goes."""
+        server = self._lowlevel_server
+        await server.run(read, write, server.create_initialization_options())
+
     async def list_tools(self) -> list[ListedTool]:
         """The tools of the contract."""
         return [tool for tool in await super().list_tools() if tool.name not in self._unlisted]
@@ -113,11 +119,22 @@ class ContractServer(MCPServer[Any]):
         """Call a tool; what it raises becomes the contract's error."""
         try:
             self._check_names(name, arguments)
-            return await super().call_tool(name, arguments, context)
+            await self._tell(name, context, 0)
+            result = await super().call_tool(name, arguments, context)
         except InvalidInput as error:
             return self._refusal(error.code, str(error))
         except ToolError as error:
             return self._refusal(*_explain(name, error.__cause__ or error))
+        if isinstance(result, CallToolResult):
+            await self._tell(name, context, 1)
+        return result
+
+    async def _tell(self, name: str, context: Context[Any, Any] | None, done: int) -> None:
+        """Say that a tool begins, and that it has ended: even a short one waits for the model or
+        the store at their first use. A tool that has the context says itself how far it is."""
+        tool = self._known[name]
+        if context is not None and tool.context_kwarg is None:
+            await context.report_progress(done, 1, f"{tool.title}: {'done' if done else 'begun'}")
 
     def _check_names(self, name: str, arguments: dict[str, Any]) -> None:
         if name not in self._known:
@@ -153,28 +170,11 @@ def as_json(answer: BaseModel) -> str:
     return pydantic_core.to_json(answer, indent=2).decode()
 
 
-def how_many_fit(parts: Sequence[Any]) -> int:
-    """How many of the parts, from the first on, one answer can carry.
-
-    An answer travels twice: as structured content, and as a JSON text inside of JSON.
-    """
-    used = 0
-    for count, part in enumerate(parts):
-        text = pydantic_core.to_json(part, indent=2)
-        used += len(text) + len(pydantic_core.to_json(text.decode()))
-        if used > ROOM:
-            return count
-    return len(parts)
-
-
 def _explain(tool: str, cause: BaseException) -> tuple[str, str]:
     if isinstance(cause, QuinionError):
         return cause.code, cause.message
     if isinstance(cause, ValidationError):
-        problems = "; ".join(
-            f"{'.'.join(map(str, error['loc']))}: {error['msg']}"
-            for error in cause.errors()[:SHOWN_NAMES]
-        )
+        problems = word_problems(cause)
         return InvalidInput.code, f"{tool} was called with wrong arguments. {problems}."
     if isinstance(cause, ToolError):
         # The SDK's, for no tool of ours raises one.

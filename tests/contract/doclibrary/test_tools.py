@@ -9,6 +9,7 @@ from tests.contract.tools import (
     NOTHING,
     Parameter,
     check_annotations,
+    check_introduction,
     check_parameter,
     check_schemas,
     parameters_of,
@@ -142,9 +143,5 @@ def test_what_the_keeper_does_is_not_listed_to_clients(session: Session) -> None
 
 
 def test_the_server_says_who_it_is_and_how_to_use_it(session: Session) -> None:
-    named = session.client.server_info
-    assert named is not None
-    assert (named.name, bool(named.version)) == ("doclibrary", True)
-    instructions = session.client.instructions or ""
-    for word in ("search_documents", "search_visual_elements", "get_element_image", "tour://"):
-        assert word in instructions
+    check_introduction(session, "doclibrary")
+    assert "tour://library" in (session.client.instructions or "")

@@ -4,12 +4,23 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from mcp.types import BlobResourceContents
 
 from tests.contract.conftest import NewHome
 from tests.contract.doclibrary.asking import failed, find, say, show
 from tests.contract.doclibrary.conftest import STDIO
 from tests.contract.doclibrary.documents import PLAN_CAPTION, SURVEY, letter
 from tests.contract.process import HttpServer, run_stdio
+from tests.contract.resources import (
+    check_icon,
+    complete,
+    fill,
+    prompts,
+    read,
+    refused,
+    steps,
+    templates,
+)
 from tests.contract.session import Session
 
 
@@ -46,9 +57,32 @@ def test_an_error_is_a_text_that_says_so(session: Session) -> None:
     assert message == "Document 'xyz' not found."
 
 
-def test_a_resource_is_read(session: Session) -> None:
-    [content] = session.do(session.client.read_resource, "tour://library").contents
-    assert "get_element_image" in content.model_dump_json()
+def test_resources_are_read_and_their_names_complete(session: Session) -> None:
+    assert "get_element_image" in read(session, "tour://library", "text/markdown")
+    element = "library://{slug}/element/{label}"
+    assert templates(session) == ["library://{slug}/page/{number}", element]
+    [picture] = session.do(
+        session.client.read_resource, f"library://{SURVEY}/element/Figure%208-1"
+    ).contents
+    assert isinstance(picture, BlobResourceContents)
+    assert complete(session, element, "slug", "surv") == [SURVEY]
+    assert complete(session, element, "label", "figure 8", slug=SURVEY) == ["Figure 8-1"]
+    assert "Document has 3 pages" in refused(session, f"library://{SURVEY}/page/4")
+
+
+def test_the_prompt_is_offered_and_filled_in(session: Session) -> None:
+    assert prompts(session) == {"show_me": {"wanted": True}}
+    assert fill(session, "show_me", wanted="a plan").endswith("Wanted: a plan")
+
+
+def test_the_server_has_an_icon(session: Session) -> None:
+    check_icon(session)
+
+
+def test_a_tool_says_that_it_begins_and_that_it_has_ended(session: Session) -> None:
+    page = {"document_slug": SURVEY, "page_number": 3}
+    assert steps(session, "get_page_image", **page) == [(0, 1), (1, 1)]
+    assert steps(session, "search_documents", query="streets") == [(0, 1), (1, 1)]
 
 
 def test_progress_is_reported_for_each_page_twice(session: Session, tmp_path: Path) -> None:

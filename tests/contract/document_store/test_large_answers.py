@@ -6,14 +6,18 @@ them would take minutes.
 
 import math
 from collections.abc import Iterator
+from urllib.parse import quote
 
 import pytest
+from mcp import MCPError
 
 from tests.contract import folder
 from tests.contract.conftest import NewHome
 from tests.contract.document_store.asking import CHUNKS, REGISTRY, refusal
 from tests.contract.folder import Entry
 from tests.contract.process import HttpServer, run_http
+from tests.contract.resources import LARGEST, addresses, complete, read_json, unfilled
+from tests.contract.resources import read_parts as read_parts_at
 from tests.contract.session import Answer, Session
 
 MIB = 1 << 20
@@ -113,6 +117,24 @@ def test_a_part_is_not_much_smaller_than_it_may_be(session: Session) -> None:
     assert len(first["text"]) * 2 > MIB * 0.6
 
 
+@pytest.mark.parametrize("name", TEXTS)
+def test_a_long_text_says_where_it_goes_on(session: Session, name: str) -> None:
+    parts = read_parts_at(session, f"documents://document/{quote(name)}")
+    assert len(parts) > 1
+    whole = read_parts(session, name, without_overlap=True)
+    assert "".join(parts) == "".join(part["text"] for part in whole)
+
+
+def test_a_long_list_of_documents_is_a_resource_that_fits(session: Session) -> None:
+    answer = read_json(session, "documents://application/many")
+    assert answer["document_count"] == MANY
+    assert 0 < answer["next_document"] == len(answer["documents"]) < MANY
+    address = f"documents://application/many?from_document={answer['next_document']}"
+    assert read_json(session, address)["documents"][0] not in answer["documents"]
+    assert len(addresses(session)) == 101
+    assert len(complete(session, "documents://document/{document_id}", "document_id")) == 100
+
+
 def test_chunks_of_another_program_are_taken_not_to_overlap(session: Session) -> None:
     whole = read_parts(session, "plain")
     once = read_parts(session, "plain", without_overlap=True)
@@ -172,6 +194,28 @@ def test_a_huge_argument_does_not_come_back_huge(
         # The connection has survived, and the next call works.
         listed = session.call("list_ingested_documents", application_ref="nothing")
         assert listed["document_count"] == 0
+
+
+@pytest.mark.parametrize("size", [30_000, MIB])
+@pytest.mark.parametrize("start", ["documents://document/", "documents://application/", "x"])
+def test_a_huge_address_does_not_come_back_huge(server: HttpServer, start: str, size: int) -> None:
+    with server.session("sse") as session:
+        with pytest.raises(MCPError) as caught:
+            session.do(session.client.read_resource, start + "x" * size)
+        assert len(str(caught.value)) < LARGEST
+        assert read_json(session, "documents://applications")["application_count"] == 4
+
+
+def test_a_huge_argument_of_a_prompt_does_not_come_back_huge(server: HttpServer) -> None:
+    huge = "x" * MIB
+    with server.session("sse") as session:
+        for prompt, arguments in {
+            "review_application": {"application_ref": huge, "validation_date": "2025-01-01"},
+            huge: {},
+        }.items():
+            assert len(unfilled(session, prompt, **arguments)) < 10_000
+        arguments = {"application_ref": "1", "validation_date": "2025-01-01", huge: "x"}
+        assert len(unfilled(session, "review_application", **arguments)) < 10_000
 
 
 def test_a_huge_tool_name_does_not_come_back_huge(server: HttpServer) -> None:

@@ -1,7 +1,5 @@
-"""One home, one process that has it: what a second one does."""
+"""A home that a server on HTTP has: what a second process does."""
 
-import json
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -16,8 +14,6 @@ from tests.contract.document_store.asking import (
     refusal,
 )
 from tests.contract.process import (
-    SCRIPTS,
-    STOPPING_S,
     Home,
     HttpServer,
     run_http,
@@ -29,7 +25,6 @@ from tests.documents import PROSE, Scan, make_pdf, text_pdf
 
 HOME_IN_USE = 4
 TOKEN = {"MCP_API_KEY": "correct-horse"}
-PING = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "ping"})
 
 
 @pytest.fixture(scope="module")
@@ -84,55 +79,12 @@ def test_a_cancel_is_passed_on(relayed: Session, files: Path) -> None:
     assert ingest(relayed, file, "CANCEL")["status"] == "success"
 
 
-def test_a_relay_with_a_wrong_token_ends_and_says_why(server: HttpServer, home: Home) -> None:
-    ended = run_to_end(home, {"MCP_API_KEY": "wrong"})
-    assert ended.returncode != 0
-    assert "Traceback" not in ended.stderr
-    assert "MCP_API_KEY" in ended.stderr.splitlines()[-1]
-
-
-def test_a_relay_ends_when_the_server_does(fresh_home: Home) -> None:
-    with (
-        run_http(fresh_home) as server,
-        subprocess.Popen(
-            [SCRIPTS / "document-store-mcp"],
-            env=fresh_home.environment({}),
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        ) as relay,
-    ):
-        assert relay.stdin is not None
-        assert relay.stdout is not None
-        assert relay.stderr is not None
-        print(PING, file=relay.stdin, flush=True)
-        assert json.loads(relay.stdout.readline())["id"] == 1
-        server.stop()
-        try:
-            assert relay.wait(STOPPING_S) != 0
-        finally:
-            relay.kill()
-        assert "Traceback" not in relay.stderr.read()
-
-
 def test_a_second_http_server_is_refused(server: HttpServer, home: Home) -> None:
     ended = run_to_end(home, TOKEN, "--http", "--port", "0")
     assert ended.returncode == HOME_IN_USE
     line = ended.stderr.splitlines()[-1]
     assert str(home.path) in line
     assert str(server.process.pid) in line
-
-
-def test_a_home_that_a_process_on_stdio_has_is_refused(fresh_home: Home) -> None:
-    with run_stdio(fresh_home) as session:
-        ended = run_to_end(fresh_home, {})
-        assert ended.returncode == HOME_IN_USE
-        assert ended.stdout == ""
-        line = ended.stderr.splitlines()[-1]
-        assert str(fresh_home.path) in line
-        assert "QUINION_HOME" in line
-        assert list_documents(session) == []
 
 
 def test_another_home_with_the_same_vectors_is_refused(

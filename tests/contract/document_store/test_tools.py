@@ -16,6 +16,7 @@ from tests.contract.tools import (
     NOTHING,
     Parameter,
     check_annotations,
+    check_introduction,
     check_parameter,
     check_schemas,
     parameters_of,
@@ -138,9 +139,4 @@ def test_the_output_schema_of_a_search_names_every_field_of_a_result(session: Se
 
 
 def test_the_server_says_who_it_is_and_how_to_use_it(session: Session) -> None:
-    named = session.client.server_info
-    assert named is not None
-    assert named.name == "document-store-mcp"
-    assert named.version
-    instructions = session.client.instructions or ""
-    assert all(tool in instructions for tool in TOOLS)
+    check_introduction(session, "document-store-mcp")

@@ -132,11 +132,19 @@ def test_progress_is_told_file_by_file(empty: Session, folder: Path) -> None:
     assert all(message and "of 152 files" in message for _, _, message in job.progress)
 
 
+def test_one_file_without_pages_is_told_at_both_ends(empty: Session, folder: Path) -> None:
+    file = write(folder, {"long.md": MARKDOWN}) / "long.md"
+    job = empty.start("index_file", file_path=str(file))
+    done(job.result())
+    assert [(step, total) for step, total, _ in job.progress] == [(0, 1), (1, 1)]
+
+
 def test_the_pages_of_a_long_pdf_are_told_by_index_file(empty: Session, folder: Path) -> None:
     file = text_pdf(folder / "long.pdf", *(f"Page {n}. {PAGES[0]}" for n in range(1, 13)))
     job = empty.start("index_file", file_path=str(file))
     done(job.result())
-    assert [step for step, _, _ in job.progress][:12] == list(range(1, 13))
+    assert [step for step, _, _ in job.progress] == [*range(1, 13), 24]
+    assert {total for _, total, _ in job.progress} == {24}
 
 
 def test_what_stands_in_very_many_files_does_not_hide_the_rest(

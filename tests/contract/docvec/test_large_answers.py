@@ -2,12 +2,14 @@
 
 from collections.abc import Iterator
 from pathlib import Path
+from urllib.parse import quote
 
 import pytest
 
 from tests.contract.docvec.asking import done, failed, find, index, index_all, write
 from tests.contract.docvec.conftest import serve, with_ollama
 from tests.contract.process import Home, HttpServer
+from tests.contract.resources import addresses, read_json, read_parts
 from tests.contract.session import Answer, Session
 from tests.ollama_server import ollama_server
 
@@ -67,6 +69,24 @@ def test_a_long_list_of_files_comes_in_parts_that_add_up(session: Session, run: 
     assert parts > 1
     assert len(set(listed)) == len(listed) == MANY
     assert listed == sorted(listed)
+
+
+def test_a_long_list_of_files_is_a_resource_that_fits(session: Session, run: Answer) -> None:
+    data = read_json(session, "docvec://files")
+    assert data["unique_files"] == MANY
+    assert 0 < data["next_file"] == len(data["source_files"]) < MANY
+    # Addresses are longer than paths: fewer than the hundred that are listed at the most.
+    assert 1 < len(addresses(session)) <= 101
+
+
+def test_a_long_file_says_where_it_goes_on(session: Session, folder: Path) -> None:
+    lines = [f'{n} "words" stand on this \\ line' for n in range(50_000)]
+    path = write(folder, {"long.txt": "\n".join(lines)}) / "long.txt"
+    index(session, path)
+    parts = read_parts(session, f"docvec://file/{quote(str(path), safe='')}")
+    assert len(parts) > 1
+    assert "\n".join(parts).replace("\n\n", "\n").split("\n") == lines
+    done(session.call("delete_file", source_file=str(path)))
 
 
 def test_results_that_do_not_fit_are_left_out_from_the_end_and_counted(

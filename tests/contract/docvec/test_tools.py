@@ -29,6 +29,7 @@ from tests.contract.tools import (
     NOTHING,
     Parameter,
     check_annotations,
+    check_introduction,
     check_parameter,
     check_schemas,
     parameters_of,
@@ -136,9 +137,4 @@ def test_the_output_schema_names_every_field_of_the_data(
 
 
 def test_the_server_says_who_it_is_and_how_to_use_it(session: Session) -> None:
-    named = session.client.server_info
-    assert named is not None
-    assert named.name == "docvec-mcp"
-    assert named.version
-    instructions = session.client.instructions or ""
-    assert all(tool in instructions for tool in READING | INDEXING)
+    check_introduction(session, "docvec-mcp")

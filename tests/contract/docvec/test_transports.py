@@ -75,8 +75,12 @@ def test_progress_is_reported(empty: Session, folder: Path) -> None:
     write(folder, {f"{n}.txt": f"Text number {n}.\n" for n in range(70)})
     job = empty.start("index_directory", dir_path=str(folder))
     assert counts(done(job.result())) == (70, 0, 0)
-    assert [step for step, _, _ in job.progress] == [64, 70]
-    assert job.progress[-1][1] == 70
+    assert [step for step, _, _ in job.progress] == [0, 64, 70]
+    assert {total for _, total, _ in job.progress} == {70}
+    # When all is known already, that is said as well.
+    job = empty.start("index_directory", dir_path=str(folder))
+    assert counts(done(job.result())) == (0, 70, 0)
+    assert job.progress == [(70, 70, "70 of 70 files are indexed already")]
 
 
 def test_characters_of_any_script_arrive_as_they_were_sent(empty: Session, folder: Path) -> None:

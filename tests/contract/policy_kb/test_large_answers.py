@@ -19,6 +19,8 @@ from tests.contract.policy_kb.asking import list_revisions, refusal, revise
 from tests.contract.policy_kb.conftest import NewPlace
 from tests.contract.policy_kb.serving import Place
 from tests.contract.process import HttpServer
+from tests.contract.resources import addresses, complete, read_json
+from tests.contract.resources import read_parts as read_parts_at
 from tests.contract.session import Answer, Session
 
 MIB = 1 << 20
@@ -139,6 +141,31 @@ def test_a_part_is_not_much_smaller_than_it_may_be(session: Session) -> None:
 
 
 @pytest.mark.parametrize("source", TEXTS)
+@pytest.mark.parametrize("where", ["?date=2020-01-01", ""])
+def test_a_long_section_says_where_it_goes_on(session: Session, source: str, where: str) -> None:
+    parts = read_parts_at(session, f"policy://{source}/section/Chapter%201{where}")
+    assert len(parts) > 1
+    # Each part begins with what to cite: the pages of that part among it.
+    texts = [part.partition("\n\n")[2] for part in parts]
+    assert "\n\n".join(texts) == "\n\n".join(part["text"] for part in read_parts(session, source))
+    assert "Chapter 1, pages 1, 2" in parts[0].partition("\n")[0]
+    assert "pages 1, 2" not in parts[1].partition("\n")[0]
+
+
+def test_long_lists_are_resources_that_fit(session: Session) -> None:
+    policies = read_json(session, "policy://policies")
+    assert (policies["policy_count"], policies["truncated"]) == (MANY + 4, True)
+    revisions = read_json(session, "policy://MANY/revisions")
+    assert 0 < revisions["next_revision"] == len(revisions["revisions"]) < MANY
+    following = read_json(
+        session, f"policy://MANY/revisions?from_revision={revisions['next_revision']}"
+    )
+    assert following["revisions"][0] not in revisions["revisions"]
+    assert len(addresses(session)) == 101
+    assert len(complete(session, "policy://{source}/revisions", "source", "MANY")) == 100
+
+
+@pytest.mark.parametrize("source", TEXTS)
 def test_too_many_results_keep_the_best_and_say_so(session: Session, source: str) -> None:
     arguments = {"query": "drawing", "sources": [source]}
     answer = session.call("search_policy", **arguments, n_results=1000)
@@ -157,6 +184,13 @@ def test_too_many_results_of_several_queries_are_shared_evenly(session: Session)
     counts = [answer["results_count"], *(part["results_count"] for part in answer["more"])]
     assert max(counts) - min(counts) <= 1
     assert min(counts) > 20
+
+
+def test_long_queries_leave_room_for_fewer_results(session: Session) -> None:
+    queries = {"query": "図" * 20_000, "more_queries": ["面" * 1_000] * 20}
+    answer = session.call("search_policy", **queries, n_results=1000)
+    assert answer["truncated"] is True
+    assert answer["results_count"] > 0
 
 
 @pytest.mark.parametrize(

@@ -1,23 +1,15 @@
 """What can be read without a tool: the tour, pages and elements; and how their names complete."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from typing import Annotated
 
-from mcp.server.mcpserver.exceptions import ResourceError
-from mcp.types import (
-    Completion,
-    CompletionArgument,
-    CompletionContext,
-    PromptReference,
-    ResourceTemplateReference,
-)
+from pydantic import Field
 
-from quinion.errors import InvalidInput, QuinionError
-from quinion.servers.contract import ContractServer
+from quinion.errors import InvalidInput
+from quinion.servers.completing import complete_by
+from quinion.servers.contract import ContractServer, QueryText
 from quinion.servers.doclibrary.library import Library
 from quinion.servers.doclibrary.tour import SHOW, TOUR
-
-MOST_COMPLETIONS = 100
-"""What the protocol allows in one answer."""
 
 
 def add_resources(server: ContractServer, library: Library) -> None:
@@ -39,10 +31,7 @@ def add_resources(server: ContractServer, library: Library) -> None:
         mime_type="image/png",
     )
     async def page(slug: str, number: str) -> bytes:
-        try:
-            return await library.show_page(await library.document(slug), _parse(number))
-        except QuinionError as error:
-            raise ResourceError(error.message) from error
+        return await library.show_page(await library.document(slug), _parse(number))
 
     @server.resource(
         "library://{slug}/element/{label}",
@@ -51,28 +40,26 @@ def add_resources(server: ContractServer, library: Library) -> None:
         mime_type="image/png",
     )
     async def element(slug: str, label: str) -> bytes:
-        try:
-            return await library.show_element(await library.element(slug, label, None))
-        except QuinionError as error:
-            raise ResourceError(error.message) from error
+        return await library.show_element(await library.element(slug, label, None))
 
-    @server.prompt(title="Show me a figure")
-    def show_me(wanted: str) -> str:
+    @server.prompt(title="Find and show a figure")
+    def show_me(
+        wanted: Annotated[QueryText, Field(description="The figure, table or equation to show.")],
+    ) -> str:
         """Find a figure, table or equation in the library and show it."""
         return SHOW + wanted
 
-    @server.completion()  # type: ignore[no-untyped-call,untyped-decorator]
-    async def complete(
-        _: PromptReference | ResourceTemplateReference,
-        argument: CompletionArgument,
-        context: CompletionContext | None,
-    ) -> Completion | None:
-        slug = (context.arguments or {}).get("slug") if context else None
-        try:
-            names = await _names(library, argument.name, slug)
-        except QuinionError:
-            return None
-        return _matching(names, argument.value)
+    async def find_names(argument: str, chosen: Mapping[str, str]) -> Iterable[str]:
+        slug = chosen.get("slug")
+        if argument == "slug":
+            return [document.slug for document in await library.documents()]
+        if argument == "label" and slug:
+            return [figure.element.label for figure in await library.elements(slug)]
+        if argument == "number" and slug:
+            return [str(n + 1) for n in range((await library.document(slug)).total_pages)]
+        return []
+
+    complete_by(server, find_names)
 
 
 def _parse(number: str) -> int:
@@ -80,25 +67,3 @@ def _parse(number: str) -> int:
         return int(number)
     except ValueError:
         raise InvalidInput(f"'{number}' is no number of a page. The first is 1.") from None
-
-
-async def _names(library: Library, argument: str, slug: str | None) -> list[str]:
-    if argument == "slug":
-        return [document.slug for document in await library.documents()]
-    if argument == "label" and slug:
-        return [figure.element.label for figure in await library.elements(slug)]
-    if argument == "number" and slug:
-        return [str(n + 1) for n in range((await library.document(slug)).total_pages)]
-    return []
-
-
-def _matching(names: Iterable[str], begun: str) -> Completion:
-    """Those that begin like this come first, then those that have it in them."""
-    folded = begun.casefold()
-    found = [name for name in dict.fromkeys(names) if folded in name.casefold()]
-    found.sort(key=lambda name: not name.casefold().startswith(folded))
-    return Completion(
-        values=found[:MOST_COMPLETIONS],
-        total=len(found),
-        has_more=len(found) > MOST_COMPLETIONS,
-    )

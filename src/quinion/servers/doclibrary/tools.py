@@ -11,7 +11,7 @@ from pydantic import Field
 from quinion.errors import InvalidInput, QuinionError
 from quinion.model.element import ElementType
 from quinion.pipeline.engine import in_thread
-from quinion.servers.contract import Name, PathText, QueryText, how_many_fit, make_tool, report_to
+from quinion.servers.contract import Name, PathText, QueryText, make_tool, report_to
 from quinion.servers.doclibrary.adding import Adding
 from quinion.servers.doclibrary.answers import (
     AddAnswer,
@@ -43,6 +43,7 @@ from quinion.servers.doclibrary.answers import (
 from quinion.servers.doclibrary.enriching import Enriching
 from quinion.servers.doclibrary.library import Library
 from quinion.servers.doclibrary.records import Document
+from quinion.servers.room import how_many_fit
 
 MOST_RESULTS = 50
 MOST_LISTED = 100
@@ -294,7 +295,7 @@ async def _status(library: Library) -> Status:
     engine = library.engine
     try:
         await in_thread(engine.model.load)
-        embedding = f"OK ({engine.model.fingerprint})"
+        embedding = f"OK ({await in_thread(lambda: engine.model.fingerprint)})"
     except QuinionError as error:
         embedding = f"NOT AVAILABLE - {error.message}"
     count: int | None = None

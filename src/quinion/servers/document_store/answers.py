@@ -144,6 +144,21 @@ class Listing(BaseModel):
     )
 
 
+class Application(BaseModel):
+    """An application and how many documents it has."""
+
+    application_ref: str
+    document_count: int
+
+
+class Applications(BaseModel):
+    """All applications that have a document; a resource, for the contract has no such tool."""
+
+    application_count: int
+    applications: list[Application]
+    truncated: bool = False
+
+
 IngestAnswer = Answer[
     Annotated[Ingested | AlreadyIngested | Skipped | Failed, Field(discriminator="status")]
 ]

@@ -5,9 +5,9 @@ from collections.abc import Iterator, Sequence
 from quinion.errors import DocumentMissing, InvalidInput, NoChunks
 from quinion.model.record import Record
 from quinion.pipeline.engine import Engine
-from quinion.servers.contract import how_many_fit
 from quinion.servers.document_store.answers import DocumentText, Listed
 from quinion.servers.document_store.records import CHUNKS, REGISTRY
+from quinion.servers.room import how_many_fit
 
 JOINT = "\n\n"
 

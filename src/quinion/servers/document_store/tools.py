@@ -6,13 +6,11 @@ from mcp.server.mcpserver import Context
 from mcp.server.mcpserver.tools import Tool
 from pydantic import Field
 
-from quinion.errors import InvalidInput
 from quinion.pipeline.engine import Engine
 from quinion.servers.contract import (
     Name,
     PathText,
     QueryText,
-    how_many_fit,
     make_tool,
     report_to,
 )
@@ -20,16 +18,16 @@ from quinion.servers.document_store.answers import (
     Found,
     IngestAnswer,
     ListAnswer,
-    Listed,
-    Listing,
     Result,
     SearchAnswer,
     TextAnswer,
 )
 from quinion.servers.document_store.classify import DocumentType
 from quinion.servers.document_store.ingest import Ingestion
-from quinion.servers.document_store.records import CHUNKS, REGISTRY
+from quinion.servers.document_store.listing import check_ref, check_type, list_documents
+from quinion.servers.document_store.records import CHUNKS
 from quinion.servers.document_store.text import read_text
+from quinion.servers.room import how_many_fit
 from quinion.store.filters import all_of
 
 MOST_RESULTS = 1000
@@ -69,7 +67,7 @@ def make_tools(engine: Engine) -> list[Tool]:
             await ingestion.ingest(
                 file_path,
                 check_ref(application_ref),
-                _check_type(document_type) if document_type is not None else None,
+                check_type(document_type) if document_type is not None else None,
                 report_to(ctx),
             )
         )
@@ -99,7 +97,7 @@ def make_tools(engine: Engine) -> list[Tool]:
             {"application_ref": check_ref(application_ref)}
             if application_ref is not None
             else None,
-            {"document_type": {"$in": [str(_check_type(kind)) for kind in document_types]}}
+            {"document_type": {"$in": [str(check_type(kind)) for kind in document_types]}}
             if document_types
             else None,
         )
@@ -146,22 +144,7 @@ def make_tools(engine: Engine) -> list[Tool]:
         A very long list comes in parts: when `next_document` is not null, call again with it as
         `from_document`. `document_count` is always that of the whole list.
         """
-        ref = check_ref(application_ref)
-        records = await engine.get(REGISTRY, where={"application_ref": ref})
-        documents = sorted(
-            (Listed.of(record) for record in records),
-            key=lambda document: (document.ingested_at, document.document_id),
-        )
-        rest = documents[from_document:]
-        count = how_many_fit(rest)
-        return ListAnswer(
-            Listing(
-                application_ref=ref,
-                document_count=len(documents),
-                documents=rest[:count],
-                next_document=from_document + count if count < len(rest) else None,
-            )
-        )
+        return ListAnswer(await list_documents(engine, application_ref, from_document))
 
     return [
         make_tool(ingest_document, title="Ingest a document", read_only=False),
@@ -169,23 +152,3 @@ def make_tools(engine: Engine) -> list[Tool]:
         make_tool(get_document_text, title="Read a document", read_only=True),
         make_tool(list_ingested_documents, title="List ingested documents", read_only=True),
     ]
-
-
-def check_ref(application_ref: str) -> str:
-    """The reference without white space around it.
-
-    Raises:
-        InvalidInput: there is nothing left.
-    """
-    if not (ref := application_ref.strip()):
-        raise InvalidInput('application_ref is empty. Give a reference such as "25/01178/REM".')
-    return ref
-
-
-def _check_type(document_type: str) -> DocumentType:
-    try:
-        return DocumentType(document_type)
-    except ValueError as error:
-        raise InvalidInput(
-            f"Unknown document type {document_type!r}. The types are: {', '.join(DocumentType)}."
-        ) from error

@@ -20,7 +20,7 @@ from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStre
 
 from quinion.embed.port import Vectors
 from quinion.errors import FileMissing, FileProblem, FileUnreadable, NoContent, ToolMissing
-from quinion.model.passage import FORMATS, Passage
+from quinion.model.passage import FORMATS, Format, Passage
 from quinion.model.record import Record
 from quinion.pipeline.engine import Change, in_thread
 from quinion.pipeline.folder import check_folder, find_files
@@ -31,6 +31,7 @@ from quinion.pipeline.tasks import together
 from quinion.servers.docvec.index import Index, is_gone
 from quinion.servers.docvec.plan import Move, make_plan
 from quinion.servers.docvec.records import File, chunk_records, file_record, placeholder
+from quinion.servers.where import locate
 from quinion.store.journal import Trace
 
 GROUP_CHUNKS = 512
@@ -73,10 +74,13 @@ class Indexing:
             StoreUnavailable, ModelUnavailable: as they say.
         """
         source = await in_thread(self._admit, text)
+        is_paged = FORMATS[source.path.suffix.lower()] is Format.PDF
+        pages = _Pages(progress)
         async with self._turn:
-            run = await self._take_in([source], no_progress, progress)
+            run = await self._take_in([source], no_progress if is_paged else progress, pages.tell)
         if run.errors:
             raise run.errors[0][1]
+        await pages.finish()
         return source, run
 
     async def index_directory(self, text: str, *, recursive: bool, progress: Progress) -> Run:
@@ -129,6 +133,7 @@ class Indexing:
         plan = await in_thread(make_plan, sources, known, is_gone)
         run = Run(duplicates=len(plan.duplicates) + len(plan.moved), moved=len(plan.moved))
         report = _Report(files, len(sources), run.duplicates)
+        await report.begin()
         for move in plan.moved:
             await self._move(move)
         pending = iter([*plan.new, *plan.changed])
@@ -261,16 +266,35 @@ class _Report:
     def __init__(self, progress: Progress, total: int, done: int) -> None:
         self._progress, self._total, self._done = progress, total, done
 
+    async def begin(self) -> None:
+        message = f"{self._done} of {self._total} files are indexed already"
+        await self._progress(self._done, self._total, message)
+
     async def add(self, name: str, count: int = 1) -> None:
         self._done += count
         message = f"{self._done} of {self._total} files, up to {name}"
         await self._progress(self._done, self._total, message)
 
 
+class _Pages:
+    """How many pages of a file are read; whoever is told of pages is told of the end as well."""
+
+    def __init__(self, progress: Progress) -> None:
+        self._progress, self._total = progress, 0.0
+
+    async def tell(self, done: float, total: float, message: str) -> None:
+        self._total = total
+        await self._progress(done, total, message)
+
+    async def finish(self) -> None:
+        if self._total:
+            await self._progress(self._total, self._total, "indexed")
+
+
 def absolute(text: str) -> str:
-    """The path that a user means: `~` is the home, and what is relative is so to this process."""
+    """The path that a user means: `~` is the home, and what is relative is so to the client."""
     expanded = os.path.expanduser(text)  # noqa: PTH111 - Path's fails where there is no such user
-    return os.path.normpath(Path(expanded).absolute()) if text else ""
+    return os.path.normpath(locate(expanded)) if text else ""
 
 
 async def _groups(files: MemoryObjectReceiveStream[File]) -> AsyncIterator[list[File]]:

@@ -20,7 +20,6 @@ from quinion.servers.contract import (
     Name,
     PathText,
     QueryText,
-    how_many_fit,
     make_tool,
     report_to,
 )
@@ -41,7 +40,6 @@ from quinion.servers.docvec.answers import (
     IndexFileAnswer,
     Result,
     SearchAnswer,
-    Stats,
     StatsAnswer,
 )
 from quinion.servers.docvec.failures import (
@@ -53,9 +51,11 @@ from quinion.servers.docvec.failures import (
     word_in_folder,
     word_searching,
 )
+from quinion.servers.docvec.files import describe
 from quinion.servers.docvec.filters import read_filters
 from quinion.servers.docvec.index import Index
 from quinion.servers.docvec.indexing import Indexing, Run, absolute
+from quinion.servers.room import how_many_fit
 
 MOST_RESULTS = 50
 MOST_IDS = 10_000
@@ -213,7 +213,7 @@ def make_tools(index: Index) -> list[Tool]:
         A very long list comes in parts: when `next_file` is not null, call again with it as
         `from_file`. The counts are always those of the whole index.
         """
-        return StatsAnswer(await answer(_stats(index, from_file), word_searching))
+        return StatsAnswer(await answer(describe(index, from_file), word_searching))
 
     return [
         make_tool(index_file, title="Index a file", read_only=False),
@@ -341,18 +341,3 @@ def _can_ask(ctx: Context) -> bool:
     asking = client.elicitation if client is not None else None
     # A client that names no way of asking means forms; one that names addresses alone has none.
     return asking is not None and (asking.form is not None or asking.url is None)
-
-
-async def _stats(index: Index, from_file: int) -> Stats:
-    files = sorted(await index.known())
-    rest = files[from_file:]
-    # Each may be named twice.
-    count = how_many_fit([[path, path] for path in rest])
-    shown = rest[:count]
-    return Stats(
-        total_chunks=await index.count(),
-        unique_files=len(files),
-        source_files=shown,
-        vanished_files=await index.find_vanished(shown),
-        next_file=from_file + count if count < len(rest) else None,
-    )

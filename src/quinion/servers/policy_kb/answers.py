@@ -169,9 +169,16 @@ class Removed(BaseModel):
     chunks_removed: int
 
 
+class Followed(BaseModel):
+    """The dates on stored texts are those of the registry."""
+
+    status: Literal["success"] = "success"
+
+
 SearchAnswer = Answer[Annotated[Found | Failed, Field(discriminator="status")]]
 SectionAnswer = Answer[Annotated[Section | Failed, Field(discriminator="status")]]
 PoliciesAnswer = Answer[Annotated[Policies | Failed, Field(discriminator="status")]]
 RevisionsAnswer = Answer[Annotated[Revisions | Failed, Field(discriminator="status")]]
 IngestAnswer = Answer[Annotated[Ingested | Failed, Field(discriminator="status")]]
 RemoveAnswer = Answer[Annotated[Removed | Failed, Field(discriminator="status")]]
+FollowAnswer = Answer[Annotated[Followed | Failed, Field(discriminator="status")]]

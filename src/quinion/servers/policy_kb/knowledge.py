@@ -115,6 +115,26 @@ class KnowledgeBase:
             )
         return found
 
+    async def find_in_force(self, source: str, day: date) -> Revision:
+        """The revision whose text was in force on the day.
+
+        Raises:
+            PolicyMissing: there is no such policy.
+            RevisionMissing: none of its texts was.
+        """
+        registry = await self.registry()
+        revisions = await in_thread(registry.list_revisions, source)
+        found = resolve(source, revisions, day)
+        if found.revision:
+            return found.revision
+        why = ""
+        if found.unready:
+            why = f" {found.unready.revision_id} has that day, and its text is not ingested."
+        raise RevisionMissing(
+            f"No text of {source} was in force on {day}.{why} "
+            "list_policy_revisions says from when to when each is."
+        )
+
     async def create_policy(self, draft: PolicyDraft) -> None:
         """Register a policy."""
         registry = await self.registry()

@@ -9,10 +9,10 @@ from quinion.chunk.section_refs import choices, join_chunks, normalize_ref, sele
 from quinion.errors import InvalidInput, SectionMissing
 from quinion.model.policy import Revision
 from quinion.model.section import SectionChunk
-from quinion.servers.contract import how_many_fit
 from quinion.servers.policy_kb.answers import Section
 from quinion.servers.policy_kb.knowledge import KnowledgeBase
 from quinion.servers.policy_kb.records import CHUNKS, chunk_of, trace_of
+from quinion.servers.room import how_many_fit
 from quinion.store.filters import all_of
 
 NEAREST = 5
@@ -34,10 +34,7 @@ async def read_section(
         SectionMissing: the revision has no such section; the message names those that are near.
     """
     revision = await knowledge.find_revision(source, revision_id)
-    fields = trace_of(source, revision.revision_id).fields
-    where = all_of(*({field: value} for field, value in fields))
-    records = await knowledge.engine.get(CHUNKS, where=where)
-    chunks = sorted(map(chunk_of, records), key=lambda chunk: chunk.index)
+    chunks = await _read_chunks(knowledge, revision)
     named = select(chunks, section_ref)
     if not named:
         raise SectionMissing(_why(revision, section_ref, chunks))
@@ -55,6 +52,19 @@ async def read_section(
         page_numbers=sorted({page for chunk in part for page in chunk.pages}),
         next_part=from_part + count if count < len(rest) else None,
     )
+
+
+async def list_sections(knowledge: KnowledgeBase, revision: Revision) -> list[str]:
+    """The references of all sections of the revision, in document order."""
+    chunks = await _read_chunks(knowledge, revision)
+    return list(dict.fromkeys(ref for chunk in chunks for ref in chunk.path))
+
+
+async def _read_chunks(knowledge: KnowledgeBase, revision: Revision) -> list[SectionChunk]:
+    fields = trace_of(revision.source, revision.revision_id).fields
+    where = all_of(*({field: value} for field, value in fields))
+    records = await knowledge.engine.get(CHUNKS, where=where)
+    return sorted(map(chunk_of, records), key=lambda chunk: chunk.index)
 
 
 def _why(revision: Revision, section_ref: str, chunks: list[SectionChunk]) -> str:

@@ -7,34 +7,32 @@ from mcp.server.mcpserver.tools import Tool
 from pydantic import Field
 
 from quinion.model.dates import parse_date
-from quinion.pipeline.engine import in_thread
 from quinion.servers.contract import (
     Name,
     PathText,
     QueryText,
-    how_many_fit,
     make_tool,
     report_to,
 )
 from quinion.servers.policy_kb.answers import (
+    FollowAnswer,
+    Followed,
     Found,
     IngestAnswer,
-    Policies,
     PoliciesAnswer,
-    PolicyEntry,
     QueryResults,
     RemoveAnswer,
     Removed,
     Result,
-    RevisionEntry,
-    Revisions,
     RevisionsAnswer,
     SearchAnswer,
     SectionAnswer,
 )
 from quinion.servers.policy_kb.ingest import Ingestion
 from quinion.servers.policy_kb.knowledge import KnowledgeBase
+from quinion.servers.policy_kb.listing import list_policies, list_revisions
 from quinion.servers.policy_kb.section import read_section
+from quinion.servers.room import how_many_fit
 
 MOST_RESULTS = 1000
 MOST_QUERIES = 20
@@ -79,7 +77,7 @@ def make_tools(knowledge: KnowledgeBase) -> list[Tool]:
             [Result.of(hit) for hit in await knowledge.search(text, n_results, sources or [], day)]
             for text in queries
         ]
-        kept = _cut_to_fit(found)
+        kept = _cut_to_fit(queries, found)
         first, *more = (
             QueryResults(query=text, results_count=len(results), results=results)
             for text, results in zip(queries, kept, strict=True)
@@ -120,16 +118,7 @@ def make_tools(knowledge: KnowledgeBase) -> list[Tool]:
 
     async def list_policy_documents() -> PoliciesAnswer:
         """List all registered policies with source slug, title and category."""
-        registry = await knowledge.registry()
-        policies = [PolicyEntry.of(policy) for policy in await in_thread(registry.list_policies)]
-        count = how_many_fit(policies)
-        return PoliciesAnswer(
-            Policies(
-                policy_count=len(policies),
-                policies=policies[:count],
-                truncated=count < len(policies),
-            )
-        )
+        return PoliciesAnswer(await list_policies(knowledge))
 
     async def list_policy_revisions(
         source: Source,
@@ -143,18 +132,7 @@ def make_tools(knowledge: KnowledgeBase) -> list[Tool]:
         A very long list comes in parts: when `next_revision` is not null, call again with it as
         `from_revision`. `revision_count` is always that of the whole list.
         """
-        registry = await knowledge.registry()
-        shelf = await in_thread(registry.list_revisions, source)
-        rest = [RevisionEntry.of(revision) for revision in shelf[from_revision:]]
-        count = how_many_fit(rest)
-        return RevisionsAnswer(
-            Revisions(
-                source=source,
-                revision_count=len(shelf),
-                revisions=rest[:count],
-                next_revision=from_revision + count if count < len(rest) else None,
-            )
-        )
+        return RevisionsAnswer(await list_revisions(knowledge, source, from_revision))
 
     async def ingest_policy_revision(
         source: Source,
@@ -193,12 +171,25 @@ def make_tools(knowledge: KnowledgeBase) -> list[Tool]:
     ]
 
 
-def _cut_to_fit(found: list[list[Result]]) -> list[list[Result]]:
-    """The best results of each query, as many as one answer can carry, shared evenly."""
+def make_keeper_tools(knowledge: KnowledgeBase) -> list[Tool]:
+    """What `quinion policy` wants of whoever has the home; not listed to clients."""
+
+    async def bring_into_step() -> FollowAnswer:
+        """Have the dates on stored texts follow the registry now."""
+        await knowledge.in_step()
+        return FollowAnswer(Followed())
+
+    return [make_tool(bring_into_step, title="Follow the registry", read_only=False)]
+
+
+def _cut_to_fit(queries: list[str], found: list[list[Result]]) -> list[list[Result]]:
+    """The best results of each query, as many as one answer can carry beside the queries, shared
+    evenly."""
     ranks = sorted(
         (rank, place) for place, results in enumerate(found) for rank in range(len(results))
     )
-    fitting = set(ranks[: how_many_fit([found[place][rank] for rank, place in ranks])])
+    carried = [*queries, *(found[place][rank] for rank, place in ranks)]
+    fitting = set(ranks[: max(0, how_many_fit(carried) - len(queries))])
     return [
         [result for rank, result in enumerate(results) if (rank, place) in fitting]
         for place, results in enumerate(found)

@@ -1,0 +1,39 @@
+"""Do the list of documents, their content and their originals agree?"""
+
+from collections import Counter
+
+from quinion.model.element import ElementType
+from quinion.pipeline.engine import in_thread
+from quinion.pipeline.source import hash_file
+from quinion.servers.doclibrary.library import Library
+from quinion.servers.doclibrary.records import CONTENT, TEXT, Document
+
+
+async def find_problems(library: Library) -> list[str]:
+    """A line for each disagreement; none is good news."""
+    kinds: dict[str, Counter[str]] = {}
+    for record in await library.engine.get(CONTENT):
+        slug = str(record.metadata["document_slug"])
+        kinds.setdefault(slug, Counter())[str(record.metadata["kind"])] += 1
+    documents = {document.slug: document for document in await library.documents()}
+    problems = []
+    for slug, document in documents.items():
+        found = kinds.get(slug, Counter())
+        if {f"{kind}s": found[kind] for kind in ElementType} != document.counts:
+            problems.append(f"{slug}: the elements stored are not as many as are listed")
+        problems += await in_thread(_check_original, library, document)
+    return problems + [
+        f"{slug}: {found[TEXT]} passages and {found.total() - found[TEXT]} elements are stored of "
+        "a document that is not listed"
+        for slug, found in kinds.items()
+        if slug not in documents
+    ]
+
+
+def _check_original(library: Library, document: Document) -> list[str]:
+    path = library.originals.path(document.sha256)
+    if not path.is_file():
+        return [f"{document.slug}: its original ({document.source_file}) is gone"]
+    if hash_file(path) != document.sha256:
+        return [f"{document.slug}: its original ({document.source_file}) is damaged"]
+    return []

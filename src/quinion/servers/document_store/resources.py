@@ -1,0 +1,116 @@
+"""What can be read without a tool: applications and documents; and how their names complete."""
+
+from collections.abc import Iterable, Mapping
+from typing import Annotated
+
+from mcp.types import Resource
+from pydantic import Field
+
+from quinion.errors import DocumentMissing
+from quinion.pipeline.engine import Engine
+from quinion.servers.completing import complete_by
+from quinion.servers.contract import ContractServer, Name
+from quinion.servers.document_store import prompts
+from quinion.servers.document_store.answers import Applications, Listed, Listing
+from quinion.servers.document_store.classify import DocumentType
+from quinion.servers.document_store.listing import check_type, list_applications, list_documents
+from quinion.servers.document_store.records import REGISTRY
+from quinion.servers.document_store.text import read_text
+from quinion.servers.reading import MOST_LISTED, address, go_on
+
+APPLICATIONS = "documents://applications"
+APPLICATION = "documents://application/{+application_ref}{?document_type,from_document}"
+DOCUMENT = "documents://document/{document_id}{?from_chunk}"
+
+Place = Annotated[int, Field(ge=0)]
+
+
+def add_resources(server: ContractServer, engine: Engine) -> None:
+    """Offer the documents as resources, the prompt, and the completions of both."""
+
+    @server.resource(
+        APPLICATIONS,
+        title="Applications",
+        description="All applications that have ingested documents, and how many each has.",
+        mime_type="application/json",
+    )
+    async def applications() -> Applications:
+        return await list_applications(engine)
+
+    @server.resource(
+        APPLICATION,
+        title="Documents of an application",
+        description="What `list_ingested_documents` says of an application, of all its documents "
+        "or of those of one type.",
+        mime_type="application/json",
+    )
+    async def application(
+        application_ref: str, document_type: str | None = None, from_document: Place = 0
+    ) -> Listing:
+        kind = check_type(document_type) if document_type is not None else None
+        listing = await list_documents(engine, application_ref, from_document, kind)
+        if not listing.document_count:
+            raise DocumentMissing(
+                f"There is no {kind or 'document'} of {listing.application_ref}. "
+                f"{APPLICATIONS} lists the applications that have documents; "
+                "ingest_document adds one."
+            )
+        return listing
+
+    @server.resource(
+        DOCUMENT,
+        title="Text of a document",
+        description="The full text of a document, each character once. When it is too long for "
+        "one answer, the last line says where it goes on.",
+        mime_type="text/plain",
+    )
+    async def document(document_id: str, from_chunk: Place = 0) -> str:
+        try:
+            part = await read_text(engine, document_id, True, from_chunk)
+        except DocumentMissing as error:
+            hint = "list_ingested_documents has the ids of an application's documents"
+            raise DocumentMissing(f"{error.message}; {hint}.") from error
+        following = None
+        if part.next_chunk is not None:
+            following = address(DOCUMENT, document_id=document_id, from_chunk=part.next_chunk)
+        return go_on(part.text, following)
+
+    @server.prompt(title="Review an application against policy")
+    def review_application(
+        application_ref: Annotated[
+            Name, Field(description='Planning application reference, e.g. "25/01178/REM".')
+        ],
+        validation_date: Annotated[
+            Name, Field(description="The day on which it was validated, YYYY-MM-DD.")
+        ],
+    ) -> str:
+        """Review an application against the policies in force on its validation date."""
+        return prompts.review(application_ref, validation_date)
+
+    async def newest() -> list[Resource]:
+        documents = [Listed.of(record) for record in await engine.get(REGISTRY)]
+        documents.sort(key=lambda document: document.ingested_at, reverse=True)
+        return [_listed(document) for document in documents[:MOST_LISTED]]
+
+    async def find_names(argument: str, _: Mapping[str, str]) -> Iterable[str]:
+        if argument == "document_type":
+            return list(DocumentType)
+        if argument == "document_id":
+            return sorted(record.id for record in await engine.get(REGISTRY))
+        if argument == "application_ref":
+            records = await engine.get(REGISTRY)
+            return sorted({str(record.metadata["application_ref"]) for record in records})
+        return []
+
+    server.list_also(newest)
+    complete_by(server, find_names)
+
+
+def _listed(document: Listed) -> Resource:
+    return Resource(
+        uri=address(DOCUMENT, document_id=document.document_id),
+        name=document.document_id,
+        title=document.file_path.rpartition("/")[2],
+        description=f"{document.document_type}, ingested {document.ingested_at}",
+        mime_type="text/plain",
+    )

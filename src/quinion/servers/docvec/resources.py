@@ -1,0 +1,83 @@
+"""What can be read without a tool: the indexed files; and how their paths complete."""
+
+from collections.abc import Iterable, Mapping
+from pathlib import PurePath
+from typing import Annotated
+
+from mcp.types import Resource
+from pydantic import Field
+
+from quinion.model.record import Record
+from quinion.servers.completing import complete_by
+from quinion.servers.contract import ContractServer, PathText, QueryText
+from quinion.servers.docvec import prompts
+from quinion.servers.docvec.answers import Stats
+from quinion.servers.docvec.files import describe, read_file
+from quinion.servers.docvec.index import Index
+from quinion.servers.reading import MOST_LISTED, address, go_on
+
+FILES = "docvec://files"
+FILE = "docvec://file/{path}{?from_chunk}"
+
+
+def add_resources(server: ContractServer, index: Index) -> None:
+    """Offer the files as resources, the prompt, and the completions of both."""
+
+    @server.resource(
+        FILES,
+        title="Indexed files",
+        description="What is indexed, as `get_index_stats` says it.",
+        mime_type="application/json",
+    )
+    async def files() -> Stats:
+        return await describe(index)
+
+    @server.resource(
+        FILE,
+        title="Text of an indexed file",
+        description="The text of a file as its chunks have it. The path is percent-encoded, its "
+        "slashes too. When it is too long for one answer, the last line says where it goes on.",
+        mime_type="text/plain",
+    )
+    async def file(path: str, from_chunk: Annotated[int, Field(ge=0)] = 0) -> str:
+        text, next_chunk = await read_file(index, path, from_chunk)
+        following = None
+        if next_chunk is not None:
+            following = address(FILE, path=path, from_chunk=next_chunk)
+        return go_on(text, following)
+
+    @server.prompt(title="Answer from a folder within a budget")
+    def answer_from_folder(
+        folder: Annotated[PathText, Field(description="The folder to answer from.")],
+        question: Annotated[QueryText, Field(description="What is to be answered.")],
+        max_tokens: Annotated[
+            int, Field(ge=1, description="How many tokens may be read; 3000 if left out.")
+        ] = 3000,
+    ) -> str:
+        """Index a folder, and answer a question from it with citations, within a token budget."""
+        return prompts.answer_from(folder, question, max_tokens)
+
+    async def newest() -> list[Resource]:
+        lines = await index.engine.get(index.shelf.files)
+        lines.sort(key=lambda line: str(line.metadata["indexed_at"]), reverse=True)
+        return [_listed(line) for line in lines[:MOST_LISTED]]
+
+    async def find_names(argument: str, _: Mapping[str, str]) -> Iterable[str]:
+        if argument == "path":
+            return sorted(await index.known())
+        if argument == "folder":
+            return sorted({str(PurePath(path).parent) for path in await index.known()})
+        return []
+
+    server.list_also(newest)
+    complete_by(server, find_names)
+
+
+def _listed(line: Record) -> Resource:
+    return Resource(
+        uri=address(FILE, path=line.id),
+        name=line.id,
+        title=PurePath(line.id).name,
+        description=f"{line.metadata['file_format']}, in {PurePath(line.id).parent}",
+        mime_type="text/plain",
+    )

@@ -1,0 +1,48 @@
+"""Which policies there are, and which revisions each has."""
+
+from collections.abc import Sequence
+
+from quinion.model.policy import Revision
+from quinion.pipeline.engine import in_thread
+from quinion.servers.policy_kb.answers import Policies, PolicyEntry, RevisionEntry, Revisions
+from quinion.servers.policy_kb.knowledge import KnowledgeBase
+from quinion.servers.room import how_many_fit
+
+
+async def list_policies(knowledge: KnowledgeBase) -> Policies:
+    """All registered policies."""
+    registry = await knowledge.registry()
+    policies = [PolicyEntry.of(policy) for policy in await in_thread(registry.list_policies)]
+    count = how_many_fit(policies)
+    return Policies(
+        policy_count=len(policies), policies=policies[:count], truncated=count < len(policies)
+    )
+
+
+async def list_revisions(
+    knowledge: KnowledgeBase, source: str, from_revision: int = 0
+) -> Revisions:
+    """The revisions of a policy from the given one on, as many as one answer can carry.
+
+    Raises:
+        PolicyMissing: there is no such policy.
+    """
+    shelf = await find_revisions(knowledge, source)
+    rest = [RevisionEntry.of(revision) for revision in shelf[from_revision:]]
+    count = how_many_fit(rest)
+    return Revisions(
+        source=source,
+        revision_count=len(shelf),
+        revisions=rest[:count],
+        next_revision=from_revision + count if count < len(rest) else None,
+    )
+
+
+async def find_revisions(knowledge: KnowledgeBase, source: str) -> Sequence[Revision]:
+    """The revisions of a policy, newest first.
+
+    Raises:
+        PolicyMissing: there is no such policy.
+    """
+    registry = await knowledge.registry()
+    return await in_thread(registry.list_revisions, source)

@@ -1,0 +1,166 @@
+"""What can be read without a tool: policies, revisions, sections; and how their names complete."""
+
+from collections.abc import Iterable, Mapping
+from typing import Annotated
+
+from mcp.types import Resource
+from pydantic import Field
+
+from quinion.model.dates import parse_date
+from quinion.model.policy import Revision
+from quinion.servers.completing import complete_by
+from quinion.servers.contract import ContractServer, Name, QueryText
+from quinion.servers.policy_kb import prompts
+from quinion.servers.policy_kb.answers import Policies, PolicyEntry, Revisions, Section
+from quinion.servers.policy_kb.knowledge import KnowledgeBase
+from quinion.servers.policy_kb.listing import find_revisions, list_policies, list_revisions
+from quinion.servers.policy_kb.section import list_sections, read_section
+from quinion.servers.reading import address, go_on
+
+POLICIES = "policy://policies"
+REVISIONS = "policy://{source}/revisions{?from_revision}"
+SECTION = "policy://{source}/section/{section_ref}{?date,from_part}"
+REVISION_SECTION = "policy://{source}/revision/{revision_id}/section/{section_ref}{?from_part}"
+
+Place = Annotated[int, Field(ge=0)]
+Date = Annotated[Name, Field(description="YYYY-MM-DD.")]
+Source = Annotated[Name, Field(description="Policy source slug, e.g. NPPF.")]
+
+
+def add_resources(server: ContractServer, knowledge: KnowledgeBase) -> None:
+    """Offer the policies as resources, the prompts, and the completions of both."""
+
+    @server.resource(
+        POLICIES,
+        title="Policies",
+        description="All registered policies, as `list_policy_documents` lists them.",
+        mime_type="application/json",
+    )
+    async def policies() -> Policies:
+        return await list_policies(knowledge)
+
+    @server.resource(
+        REVISIONS,
+        title="Revisions of a policy",
+        description="The revisions of a policy, newest first, with the days they were in force.",
+        mime_type="application/json",
+    )
+    async def revisions(source: str, from_revision: Place = 0) -> Revisions:
+        return await list_revisions(knowledge, source, from_revision)
+
+    @server.resource(
+        SECTION,
+        title="Section of a policy on a date",
+        description="A section of a policy as it was in force on a day (YYYY-MM-DD), else as it is "
+        "today; the first line is what to cite. When it is too long for one answer, the last line "
+        "says where it goes on.",
+        mime_type="text/plain",
+    )
+    async def section(
+        source: str, section_ref: str, date: str | None = None, from_part: Place = 0
+    ) -> str:
+        revision = await _find(knowledge, source, date)
+        part = await read_section(knowledge, source, section_ref, revision.revision_id, from_part)
+        names = {"source": source, "section_ref": section_ref, **({"date": date} if date else {})}
+        return _word(part, revision, SECTION, names)
+
+    @server.resource(
+        REVISION_SECTION,
+        title="Section of a revision",
+        description="A section of one revision of a policy, whenever it was in force; the first "
+        "line is what to cite. When it is too long for one answer, the last line says where it "
+        "goes on.",
+        mime_type="text/plain",
+    )
+    async def revision_section(
+        source: str, revision_id: str, section_ref: str, from_part: Place = 0
+    ) -> str:
+        revision = await knowledge.find_revision(source, revision_id)
+        part = await read_section(knowledge, source, section_ref, revision_id, from_part)
+        names = {"source": source, "revision_id": revision_id, "section_ref": section_ref}
+        return _word(part, revision, REVISION_SECTION, names)
+
+    _add_prompts(server)
+
+    async def listed() -> list[Resource]:
+        return list(map(_listed, (await list_policies(knowledge)).policies))
+
+    async def find_names(argument: str, chosen: Mapping[str, str]) -> Iterable[str]:
+        if argument == "source":
+            return [policy.source for policy in (await list_policies(knowledge)).policies]
+        if not (source := chosen.get("source")):
+            return []
+        if argument == "revision_id":
+            return [revision.revision_id for revision in await find_revisions(knowledge, source)]
+        if argument in {"date", "earlier", "later"}:
+            starts = (one.effective_from for one in await find_revisions(knowledge, source))
+            return [start.isoformat() for start in starts]
+        if argument == "section_ref":
+            return await _section_refs(knowledge, source, chosen)
+        return []
+
+    server.list_also(listed)
+    complete_by(server, find_names)
+
+
+def _add_prompts(server: ContractServer) -> None:
+    @server.prompt(title="Find the text in force on a date")
+    def text_in_force(
+        date: Date,
+        topic: Annotated[QueryText, Field(description="What the policy is asked about.")],
+        source: Annotated[
+            Name, Field(description="Policy source slug, e.g. NPPF; all policies if left out.")
+        ] = "",
+    ) -> str:
+        """Find out what policy said about a matter on a day, and cite it."""
+        return prompts.tell_text_in_force(date, topic, source)
+
+    @server.prompt(title="Compare a section between two dates")
+    def compare_revisions(
+        source: Source,
+        section_ref: Annotated[Name, Field(description="Section reference, e.g. Para 116.")],
+        earlier: Date,
+        later: Date,
+    ) -> str:
+        """Find out what changed in a section of a policy between two days."""
+        return prompts.compare_revisions(source, section_ref, earlier, later)
+
+
+async def _find(knowledge: KnowledgeBase, source: str, date: str | None) -> Revision:
+    """The revision in force on the day; without one, as `get_policy_section` chooses it."""
+    if date is None:
+        return await knowledge.find_revision(source, None)
+    return await knowledge.find_in_force(source, parse_date(date))
+
+
+async def _section_refs(
+    knowledge: KnowledgeBase, source: str, chosen: Mapping[str, str]
+) -> list[str]:
+    """The sections of the text that is meant: of the revision or the day that is chosen."""
+    if revision_id := chosen.get("revision_id"):
+        revision = await knowledge.find_revision(source, revision_id)
+    else:
+        revision = await _find(knowledge, source, chosen.get("date") or chosen.get("later"))
+    return await list_sections(knowledge, revision)
+
+
+def _word(part: Section, revision: Revision, template: str, names: Mapping[str, str]) -> str:
+    pages = ", ".join(map(str, part.page_numbers))
+    cited = (
+        f"{part.source}, {part.version_label} ({part.revision_id}, in force {revision.period}), "
+        f"{part.section_ref}, {'pages' if len(part.page_numbers) > 1 else 'page'} {pages}"
+    )
+    following = None
+    if part.next_part is not None:
+        following = address(template, **names, from_part=part.next_part)
+    return go_on(f"{cited}\n\n{part.text}", following)
+
+
+def _listed(policy: PolicyEntry) -> Resource:
+    return Resource(
+        uri=address(REVISIONS, source=policy.source),
+        name=policy.source,
+        title=policy.title,
+        description=f"The revisions of {policy.source} ({policy.category})",
+        mime_type="application/json",
+    )
