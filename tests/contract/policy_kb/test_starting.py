@@ -200,9 +200,7 @@ def test_a_second_http_server_is_refused(shared_place: Place, server: HttpServer
     assert str(server.process.pid) in ended.stderr.splitlines()[-1]
 
 
-def test_whoever_has_the_home_serves_this_one_too(
-    place: Place, tmp_path: Path
-) -> None:
+def test_whoever_has_the_home_serves_this_one_too(place: Place, tmp_path: Path) -> None:
     file = leaflet(tmp_path / "a.pdf", "A")
     with place.registry() as registry:
         registry.create_policy(NPPF)
