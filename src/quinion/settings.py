@@ -61,7 +61,7 @@ class Settings(BaseModel):
         description="Where the model is kept ready: in the home, for every server's folder.",
     )
     embedding_engine: Literal["auto", "onnx", "openvino"] = Field(
-        default="auto",
+        default="onnx",
         validation_alias="QUINION_EMBEDDING_ENGINE",
         description=(
             "What runs the local embedding model on documents: `onnx` (ONNX Runtime, float32), "

@@ -13,6 +13,7 @@ from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+import anyio
 import httpx2
 from mcp import StdioServerParameters
 from mcp.client._transport import TransportStreams
@@ -95,8 +96,11 @@ class HttpServer:
         """A client's session: over `http`, `http-legacy` (before protocol 2026) or `sse`."""
         headers = {"Authorization": f"Bearer {token}"} if token else {}
         if transport == "sse":
-            with open_session(sse_client(f"{self.address}/sse", headers), ask=ask) as session:
-                yield session
+            try:
+                with open_session(sse_client(f"{self.address}/sse", headers), ask=ask) as session:
+                    yield session
+            except* anyio.BrokenResourceError:
+                pass  # of the SDK's client, when a message comes while it is being closed
             return
         mode = "legacy" if transport == "http-legacy" else "auto"
         with open_session(_streamable(f"{self.address}/mcp", headers), mode, ask) as session:

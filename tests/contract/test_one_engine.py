@@ -179,7 +179,7 @@ def test_an_engine_that_nobody_uses_makes_room_for_other_settings(home: Home) ->
         engine = engine_of(home)
     ended = run_to_end(home, {"ENABLE_OCR": "false"}, "search", "parking", program="quinion")
     assert ended.returncode == 0, ended.stderr
-    assert not engine.is_running()
+    engine.wait(PATIENCE_S)
 
 
 def test_settings_of_another_server_do_not_matter(home: Home) -> None:

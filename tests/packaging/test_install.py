@@ -92,10 +92,10 @@ def test_an_sdist_has_its_sources_and_builds_the_same_wheel(
 
 def test_what_an_extra_brings_is_not_in_the_base(built: Path) -> None:
     metadata = read_metadata(wheel_of(built))
-    assert metadata.get_all("Provides-Extra") == ["all", "formulas", "redis"]
+    assert metadata.get_all("Provides-Extra") == ["all", "fast", "formulas", "redis"]
     needed = [Requirement(one) for one in metadata.get_all("Requires-Dist") or []]
     in_base = {one.name for one in needed if not one.marker or one.marker.evaluate({"extra": ""})}
-    assert {one.name for one in needed} - in_base == {"redis", "ziamath"}
+    assert {one.name for one in needed} - in_base == {"openvino", "redis", "ziamath"}
 
 
 def test_redis_without_its_extra_is_an_error_that_names_it(

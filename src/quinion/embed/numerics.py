@@ -29,7 +29,7 @@ NOTE = "engine.json"
 LEAST_AGREEMENT = 0.9995
 """The cosine of the same text's two vectors. bfloat16 has 0.9999, eight bits have 0.99."""
 LEAST_GAIN = 1.3
-TRIALS = 3
+TRIALS = 5
 TRIAL_LENGTH = 128
 TRIAL_TEXTS = 4
 

@@ -10,7 +10,7 @@ Importing this module imports OpenVINO, so it is imported only where that is to 
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from threading import local
+from queue import LifoQueue
 from typing import Any
 
 # With OpenVINO comes a package that reports the use of its converters to its maker. They are not
@@ -29,7 +29,7 @@ with all lengths that is 150 MB more, and nothing gained."""
 
 
 class OpenVino:
-    """The network, compiled; safe to use from `threads` threads at once."""
+    """The network, compiled; `threads` batches are run at once, and others wait."""
 
     def __init__(self, graph: Path, threads: int) -> None:
         try:
@@ -48,7 +48,10 @@ class OpenVino:
                 f"OpenVINO cannot load the embedding model in {graph.parent}: {error}. "
                 "Delete that folder, or set QUINION_EMBEDDING_ENGINE=onnx."
             ) from error
-        self._requests = local()
+        # All made now, and no more than there are threads: none is made while another is used.
+        self._requests: LifoQueue[Any] = LifoQueue()
+        for _ in range(threads):
+            self._requests.put(self._model.create_infer_request())
 
     def run(self, batch: Sequence[Sequence[int]]) -> Vectors:
         """One unit row per list of ids.
@@ -57,18 +60,15 @@ class OpenVino:
             ModelUnavailable: the network cannot be run.
         """
         input_ids, attention_mask = pad(batch, LENGTH_STEP)
-        request = self._request()
+        request = self._requests.get()
         try:
             request.infer({"input_ids": input_ids, "attention_mask": attention_mask})
+            vectors: Vectors = request.get_output_tensor().data.copy()
         except RuntimeError as error:
             raise ModelUnavailable(f"The embedding model failed: {error}.") from error
-        vectors: Vectors = request.get_output_tensor().data.copy()
+        finally:
+            self._requests.put(request)
         return vectors
-
-    def _request(self) -> Any:
-        if not hasattr(self._requests, "mine"):
-            self._requests.mine = self._model.create_infer_request()
-        return self._requests.mine
 
 
 def has_bfloat16() -> bool:

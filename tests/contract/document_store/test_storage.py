@@ -158,7 +158,8 @@ def test_a_relevance_score_is_computed_from_the_squared_distance(kept: Kept) -> 
     assert len(kept.hits) == len(vectors)
     for hit in kept.hits:
         distance = math.dist(query, vectors[hit["chunk_id"]]) ** 2
-        assert hit["relevance_score"] == pytest.approx(max(0, 1 - distance / 2), abs=1e-4)
+        # Queries are calculated in float32, documents perhaps in bfloat16.
+        assert hit["relevance_score"] == pytest.approx(max(0, 1 - distance / 2), abs=5e-3)
 
 
 def test_a_chunk_is_nearest_to_its_own_text(kept: Kept) -> None:

@@ -3,6 +3,7 @@
 import io
 import json
 import os
+import signal
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -36,6 +37,11 @@ class Ended:
 
 
 Run = Callable[..., Ended]
+
+
+def heed_ctrl_c() -> None:
+    """In a process that is about to be started: tests in the background ignore it."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 @pytest.fixture(scope="session")

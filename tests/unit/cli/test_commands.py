@@ -14,7 +14,7 @@ import typer.main
 
 from quinion.cli.main import GROUPS, app, load_group
 from quinion.cli.report import EXIT_CODES, EXIT_MEANINGS
-from tests.unit.cli.conftest import Run
+from tests.unit.cli.conftest import Run, heed_ctrl_c
 
 QUINION = str(Path(sys.executable).with_name("quinion"))
 NO_JSON = {"serve", "stdio"}
@@ -157,6 +157,7 @@ def test_ctrl_c_ends_a_command_quietly(tmp_path: Path, home: Path, models: Path)
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
+        preexec_fn=heed_ctrl_c,
     ) as process:
         assert process.stdout is not None
         for line in process.stdout:
@@ -178,6 +179,7 @@ def test_ctrl_c_ends_a_relay_quietly(home: Path, models: Path) -> None:
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
+        preexec_fn=heed_ctrl_c,
     ) as process:
         assert process.stdin is not None
         assert process.stdout is not None

@@ -17,7 +17,7 @@ import pytest
 from tests.contract.docvec.asking import write
 from tests.contract.docvec.documents import CODE, MARKDOWN, PAGES, TEXT
 from tests.documents import text_pdf
-from tests.unit.cli.conftest import Run
+from tests.unit.cli.conftest import Run, heed_ctrl_c
 
 FAILED, WRONG_USE, INTERRUPTED = 1, 2, 130
 QUIET_S = 1.0
@@ -182,6 +182,7 @@ def watching(folder: Path) -> Iterator[Watcher]:
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
+        preexec_fn=heed_ctrl_c,
     ) as process:
         try:
             yield Watcher(process)
