@@ -8,6 +8,7 @@ before the store is used again (`_recover`), so a document is there whole or not
 one that was being replaced is there as it was.
 """
 
+import hashlib
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -34,10 +35,12 @@ from quinion.search.query import check_query
 from quinion.settings import Settings
 from quinion.store.apart import set_apart
 from quinion.store.backup import Part, load, save
-from quinion.store.chroma import Place, VectorStore
+from quinion.store.chroma import Chroma, Place
 from quinion.store.filters import Where
 from quinion.store.journal import Intent, Journal, Trace
+from quinion.store.ledger import Ledger
 from quinion.store.lock import FolderLock, hold
+from quinion.store.vectors import VectorStore
 
 if TYPE_CHECKING:
     from quinion.embed.tokens import TokenCounter
@@ -137,11 +140,10 @@ class Engine:
         query: str,
         limit: int,
         where: Where | None = None,
-        may_match: Callable[[str], bool] | None = None,
     ) -> list[Hit]:
         """The chunks nearest in meaning to the query, best first."""
         vector = await self.embed_query(query, self.embedder)
-        return await self.nearest(collection, vector, limit, where, may_match)
+        return await self.nearest(collection, vector, limit, where)
 
     async def embed_query(self, query: str, embedder: Embedder) -> Vectors:
         """The vector of a query.
@@ -162,12 +164,11 @@ class Engine:
         vector: Vectors,
         limit: int,
         where: Where | None = None,
-        may_match: Callable[[str], bool] | None = None,
     ) -> list[Hit]:
         """The chunks nearest to the vector, best first."""
         store = await self.store()
         async with self._gate.open():
-            return await in_thread(store.query, collection, vector, limit, where, may_match)
+            return await in_thread(store.query, collection, vector, limit, where)
 
     async def get(
         self, collection: str, *, ids: Sequence[str] | None = None, where: Where | None = None
@@ -289,6 +290,8 @@ class Engine:
     def _recover(self) -> None:
         for intent in self._journal.unfinished():
             if intent.id not in self._live:
+                for trace in intent.traces:
+                    self._store.reconcile(trace.collection)
                 log.warning("undoing what an interrupted operation left: %r", str(intent.traces[0]))
                 self._restore(intent)
                 self._store.reveal(intent.traces)
@@ -370,7 +373,16 @@ async def open_engine(settings: Settings) -> AsyncIterator[Engine]:
         stack.push_async_callback(workers.close)
         element_workers = Workers(settings.workers, module="quinion.pipeline.element_worker")
         stack.push_async_callback(element_workers.close)
-        store = VectorStore(place, lambda: model.fingerprint)
+        ledger = Ledger(_ledger_folder(settings.home, place))
+        store = VectorStore(Chroma(place), ledger, lambda: model.fingerprint)
+        stack.callback(store.close)
         yield Engine(
             settings, lock, workers, element_workers, model, store, journal, stack.callback
         )
+
+
+def _ledger_folder(home: Path, place: Place) -> Path | None:
+    """One for each store that this home has been used with; in memory where that is."""
+    if not place.folder and not place.url:
+        return None
+    return home / "ledger" / hashlib.blake2b(str(place).encode(), digest_size=4).hexdigest()

@@ -1,7 +1,6 @@
-"""Chroma's filter language, understood on our side.
+"""Chroma's filter language, understood on our side, where filters are applied.
 
-With it, records that a query has brought along can be filtered without asking again. The
-meaning is Chroma's own: a test compares the two on random filters. `$contains` is ours: part
+The meaning is Chroma's own: a test compares the two on random filters. `$contains` is ours: part
 of a text, for which Chroma has an operator of that name that finds nothing.
 """
 
@@ -9,7 +8,7 @@ import operator
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from quinion.model.record import Metadata
+from quinion.model.record import Metadata, Scalar
 
 Where = Mapping[str, Any]
 
@@ -22,9 +21,8 @@ _COMPARE: dict[str, Callable[[Any, Any], bool]] = {
     "$in": lambda value, choices: value in choices,
     "$contains": lambda value, part: isinstance(value, str) and part in value,
 }
-_NEGATIONS = {"$ne": "$eq", "$nin": "$in", "$not_contains": "$contains"}
-_OURS = {"$contains", "$not_contains"}
-OPERATORS = frozenset({*_COMPARE, *_NEGATIONS})
+NEGATIONS = {"$ne": "$eq", "$nin": "$in", "$not_contains": "$contains"}
+OPERATORS = frozenset({*_COMPARE, *NEGATIONS})
 
 
 def all_of(*conditions: Where | None) -> Where | None:
@@ -45,14 +43,14 @@ def matches(metadata: Metadata, where: Where) -> bool:
     return all(_holds(metadata, key, condition) for key, condition in where.items())
 
 
-def is_native(where: Where) -> bool:
-    """Whether Chroma can apply the filter by itself."""
-    return all(
-        all(map(is_native, condition))
-        if key in ("$and", "$or")
-        else not (isinstance(condition, Mapping) and _OURS & condition.keys())
-        for key, condition in where.items()
-    )
+def as_operators(condition: Any) -> Mapping[str, Any]:
+    """The condition on one key, by its operators; all of them have to hold."""
+    return condition if isinstance(condition, Mapping) else {"$eq": condition}
+
+
+def passes(value: Scalar, name: str, operand: Any) -> bool:
+    """Whether a value passes an operator that is no negation."""
+    return _COMPARE[name](value, operand)
 
 
 def _holds(metadata: Metadata, key: str, condition: Any) -> bool:
@@ -60,13 +58,12 @@ def _holds(metadata: Metadata, key: str, condition: Any) -> bool:
         return all(matches(metadata, part) for part in condition)
     if key == "$or":
         return any(matches(metadata, part) for part in condition)
-    if not isinstance(condition, Mapping):
-        condition = {"$eq": condition}
-    return all(_compare(metadata, key, name, value) for name, value in condition.items())
+    operators = as_operators(condition)
+    return all(_compare(metadata, key, name, value) for name, value in operators.items())
 
 
 def _compare(metadata: Metadata, key: str, name: str, value: Any) -> bool:
-    if name in _NEGATIONS:
+    if name in NEGATIONS:
         # What lacks the key is not equal to anything.
-        return not _compare(metadata, key, _NEGATIONS[name], value)
-    return key in metadata and _COMPARE[name](metadata[key], value)
+        return not _compare(metadata, key, NEGATIONS[name], value)
+    return key in metadata and passes(metadata[key], name, value)

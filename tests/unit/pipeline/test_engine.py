@@ -10,8 +10,8 @@ from quinion.errors import HomeInUse, StoreUnavailable
 from quinion.model.record import Record
 from quinion.pipeline.engine import Change, Engine, open_engine
 from quinion.settings import Settings
-from quinion.store.chroma import VectorStore
 from quinion.store.journal import Journal, Trace
+from quinion.store.vectors import VectorStore
 
 pytestmark = pytest.mark.anyio
 

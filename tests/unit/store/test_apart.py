@@ -4,7 +4,7 @@ import pytest
 from quinion.embed.port import Vectors
 from quinion.model.record import Record
 from quinion.store.apart import set_apart
-from quinion.store.chroma import Place, VectorStore
+from tests.unit.store.stores import open_store
 
 DIMENSIONS = 384
 
@@ -46,7 +46,7 @@ def test_other_texts_are_found_among_hundreds_of_copies_of_one() -> None:
     copies = np.repeat(unit_vectors(2, 2), 300, axis=0)
     others = unit_vectors(10, 3)
     ids = [*(f"copy {n}" for n in range(600)), *(f"other {n}" for n in range(10))]
-    store = VectorStore(Place(), lambda: "model")
+    store = open_store(None)
     named, vectors = records(ids), np.concatenate([copies, others])
     order = np.random.default_rng(4).permutation(len(ids))
     shuffled = [named[place] for place in order]

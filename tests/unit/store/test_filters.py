@@ -1,12 +1,17 @@
 import random
+from dataclasses import dataclass
 from typing import Any
 
+import chromadb
 import numpy as np
 import pytest
+from chromadb.config import Settings as ChromaSettings
 
 from quinion.model.record import Record
-from quinion.store.chroma import Place, VectorStore
+from quinion.store.chroma import Chroma, Place
 from quinion.store.filters import Where, all_of, matches
+from quinion.store.ledger import Ledger
+from quinion.store.vectors import VectorStore
 
 VALUES: dict[str, list[Any]] = {
     "kind": ["a", "b", "c"],
@@ -29,10 +34,21 @@ def random_filter(dice: random.Random, depth: int = 2) -> Where:
     return {key: value} if name == "$eq" and dice.random() < 0.5 else {key: {name: value}}
 
 
+@dataclass(frozen=True)
+class Both:
+    """The same records in our store and, to compare with, in Chroma as it is."""
+
+    store: VectorStore
+    chroma: Any
+
+
 @pytest.fixture(scope="module")
-def store(tmp_path_factory: pytest.TempPathFactory) -> VectorStore:
+def both(tmp_path_factory: pytest.TempPathFactory) -> Both:
     dice = random.Random(3)
-    store = VectorStore(Place(tmp_path_factory.mktemp("filters") / "chroma"), lambda: "model")
+    folder = tmp_path_factory.mktemp("filters")
+    store = VectorStore(
+        Chroma(Place(folder / "chroma")), Ledger(folder / "ledger"), lambda: "model"
+    )
     records = [
         Record(
             str(place),
@@ -44,26 +60,39 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> VectorStore:
         for place in range(300)
     ]
     vectors = np.random.default_rng(3).normal(size=(300, 8)).astype(np.float32)
+    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
     store.upsert("things", records, vectors)
-    return store
+    client = chromadb.PersistentClient(
+        folder / "chroma", settings=ChromaSettings(anonymized_telemetry=False)
+    )
+    return Both(store, client.get_collection("things", embedding_function=None))
 
 
 @pytest.mark.parametrize("seed", range(60))
-def test_a_filter_means_what_it_means_to_chroma(store: VectorStore, seed: int) -> None:
+def test_a_filter_means_what_it_means_to_chroma(both: Both, seed: int) -> None:
     where = random_filter(random.Random(seed))
-    ours = {record.id for record in store.get("things") if matches(record.metadata, where)}
-    assert ours == {record.id for record in store.get("things", where=where)}, where
+    theirs = set(both.chroma.get(where=where)["ids"])
+    assert {record.id for record in both.store.get("things", where=where)} == theirs, where
+    all_records = both.store.get("things")
+    assert {record.id for record in all_records if matches(record.metadata, where)} == theirs
 
 
 @pytest.mark.parametrize("seed", range(20))
 @pytest.mark.parametrize("limit", [1, 5, 40])
+@pytest.mark.parametrize("exact", [20_000, 0], ids=["exact", "graph"])
+@pytest.mark.parametrize("few", [8_000, 20], ids=["many", "few"])
 def test_a_query_finds_what_chroma_finds_with_its_own_filter(
-    store: VectorStore, seed: int, limit: int
+    both: Both, monkeypatch: pytest.MonkeyPatch, seed: int, limit: int, exact: int, few: int
 ) -> None:
+    """Whichever way it is found."""
+    monkeypatch.setattr("quinion.store.vectors.EXACT", exact)
+    monkeypatch.setattr("quinion.store.vectors.FEW", few)
     where = random_filter(random.Random(seed))
     vector = np.random.default_rng(seed).normal(size=8).astype(np.float32)
-    ours = [hit.record.id for hit in store.query("things", vector, limit, where)]
-    assert ours == [hit.record.id for hit in store._nearest("things", vector, limit, where)]
+    vector /= np.linalg.norm(vector)
+    ours = [hit.record.id for hit in both.store.query("things", vector, limit, where)]
+    theirs = both.chroma.query(query_embeddings=[vector], n_results=limit, where=where)
+    assert ours == theirs["ids"][0]
 
 
 def test_conditions_are_put_together_without_empty_ones() -> None:

@@ -35,7 +35,6 @@ from quinion.servers.policy_kb.records import (
     Key,
     followed_metadata,
     in_force_on,
-    is_of,
     of_sources,
     trace_of,
 )
@@ -96,7 +95,7 @@ class KnowledgeBase:
         if not holding:
             return []
         where = all_of(where, in_force_on(day, holding))
-        return await self.engine.search(CHUNKS, query, limit, where, is_of(holding))
+        return await self.engine.search(CHUNKS, query, limit, where)
 
     async def find_revision(self, source: str, revision_id: str | None) -> Revision:
         """The revision of that id; else the one in force today, else the newest before it.

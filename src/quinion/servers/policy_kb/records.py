@@ -1,7 +1,7 @@
 """How chunks of policies are kept: collection, ids and metadata, as the contract says."""
 
 import re
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from datetime import date
 
 from quinion.model.dates import date_to_int, end_to_int
@@ -43,16 +43,6 @@ def in_force_on(day: date, holding: Collection[Key]) -> Where | None:
     return all_of(
         {"effective_from": {"$lte": number}}, {"effective_to": {"$gte": number}}, any_of(*revisions)
     )
-
-
-def is_of(holding: Collection[Key]) -> Callable[[str], bool]:
-    """Whether a chunk's id is one of these revisions' chunks."""
-
-    def test(chunk_id: str) -> bool:
-        source, _, rest = chunk_id.partition("__")
-        return (source, rest.partition("__")[0]) in holding
-
-    return test
 
 
 def of_sources(sources: Sequence[str]) -> Where:

@@ -1,3 +1,4 @@
+import shutil
 import sqlite3
 import subprocess
 import sys
@@ -10,9 +11,12 @@ import pytest
 
 from quinion.errors import BadSetting, StoreUnavailable
 from quinion.model.record import Record
-from quinion.store.chroma import Place, VectorStore
+from quinion.store.chroma import Chroma, Place
 from quinion.store.filters import all_of
 from quinion.store.journal import Trace
+from quinion.store.ledger import Ledger
+from quinion.store.vectors import VectorStore
+from tests.unit.store.stores import open_store
 
 
 def unit(*numbers: float) -> "np.typing.NDArray[np.float32]":
@@ -22,7 +26,7 @@ def unit(*numbers: float) -> "np.typing.NDArray[np.float32]":
 
 @pytest.fixture
 def store(tmp_path: Path) -> VectorStore:
-    store = VectorStore(Place(tmp_path / "chroma"), lambda: "model-a")
+    store = open_store(tmp_path, "model-a")
     records = [
         Record(f"{owner}_{place}", f"{owner} {place}", {"owner": owner, "place": place})
         for owner in ("x", "y")
@@ -70,7 +74,7 @@ def test_upserting_an_id_again_replaces_it(store: VectorStore) -> None:
 def test_another_embedding_model_on_the_same_collection_is_refused(
     store: VectorStore, tmp_path: Path
 ) -> None:
-    other = VectorStore(Place(tmp_path / "chroma"), lambda: "model-b")
+    other = open_store(tmp_path, "model-b")
     with pytest.raises(BadSetting, match=r"model-a.*model-b"):
         other.query("things", unit(1, 0), 1)
 
@@ -95,7 +99,7 @@ def test_a_collection_whose_model_is_not_known_yet_can_be_counted_and_gets_its_m
     assert store.count("others") == 0
     store.declare("others", "model-c")
     store.upsert("others", [Record("a", "a", {"k": 1})], unit(1, 0)[None])
-    again = VectorStore(Place(tmp_path / "chroma"), lambda: "model-a")
+    again = open_store(tmp_path, "model-a")
     again.declare("others", None)
     assert again.count("others") == 1
     again.declare("others", "model-d")
@@ -124,14 +128,15 @@ def test_a_part_of_a_text_is_found_by_a_filter(store: VectorStore) -> None:
 
 
 def test_a_server_that_does_not_answer_is_an_error_that_names_it() -> None:
-    store = VectorStore(Place(url="http://127.0.0.1:9"), lambda: "model-a")
+    nowhere = Chroma(Place(url="http://127.0.0.1:9"))
+    store = VectorStore(nowhere, Ledger(None), lambda: "model-a")
     with pytest.raises(StoreUnavailable, match=r"http://127\.0\.0\.1:9"):
         store.open()
 
 
 def test_memory_keeps_nothing_on_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    store = VectorStore(Place(), lambda: "model-a")
+    store = open_store(None)
     store.upsert("memory", [Record("a", "a", {"k": 1})], unit(1, 0)[None])
     assert store.count("memory") == 1
     assert list(tmp_path.iterdir()) == []
@@ -146,12 +151,13 @@ def _forget_chroma_clients() -> Iterator[None]:
     SharedSystemClient.clear_system_cache()
 
 
-def test_more_records_than_chroma_can_bind_at_once_are_read_and_filtered(
+def test_records_are_read_and_filtered_whichever_way(
     store: VectorStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("quinion.store.chroma.PAGE", 7)
     monkeypatch.setattr("quinion.store.chroma.MOST_IDS", 5)
-    monkeypatch.setattr("quinion.store.chroma.WIDEST", 1)
+    monkeypatch.setattr("quinion.store.vectors.EXACT", 10)
+    monkeypatch.setattr("quinion.store.vectors.FEW", 10)
     records = [Record(f"n{n}", "n", {"path": f"/{n % 2}/{n}", "all": "x"}) for n in range(60)]
     vectors = np.stack([unit(1, n / 30) for n in range(60)])
     store.upsert("many", records, vectors)
@@ -159,8 +165,14 @@ def test_more_records_than_chroma_can_bind_at_once_are_read_and_filtered(
     found, with_vectors = store.get_with_vectors(Trace.of("many", all="x"))
     assert (len(found), with_vectors.shape) == (60, (60, 2))
     assert store.count_traced(Trace.of("many", all="x")) == store.count_traced(Trace("many")) == 60
-    hits = store.query("many", unit(1, 0), 3, {"path": {"$contains": "/1/"}})
-    assert [hit.record.id for hit in hits] == ["n1", "n3", "n5"]
+    for condition, expected in (
+        ({"path": {"$contains": "/1/"}}, ["n1", "n3", "n5"]),
+        ({"path": {"$contains": "/1/5"}}, ["n5", "n51", "n53"]),
+        ({"path": {"$not_contains": "/0/"}}, ["n1", "n3", "n5"]),
+        (None, ["n0", "n1", "n2"]),
+    ):
+        hits = store.query("many", unit(1, 0), 3, condition)
+        assert [hit.record.id for hit in hits] == expected
 
 
 @pytest.mark.slow
@@ -174,20 +186,71 @@ def test_a_collection_beyond_what_chroma_can_bind_is_read_whole(store: VectorSto
     assert hit.record.id == "32999"
 
 
-def test_lost_vectors_are_named(tmp_path: Path) -> None:
+def in_another_process(folder: Path, statement: str) -> None:
+    """Do something to the store of a folder in a process of its own, and end it."""
     program = f"""
 import numpy as np
 from pathlib import Path
 from quinion.model.record import Record
-from quinion.store.chroma import Place, VectorStore
+from quinion.store.chroma import Chroma, Place
+from tests.unit.store.stores import open_store
+folder = Path({str(folder)!r})
 records = [Record(str(n), f"text {{n}}", {{"n": n}}) for n in range(50)]
-store = VectorStore(Place(Path({str(tmp_path)!r})), lambda: "model")
-store.upsert("texts", records, np.random.default_rng(1).normal(size=(50, 8)).astype("float32"))
+vectors = np.random.default_rng(1).normal(size=(50, 8)).astype("float32")
+vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+{statement}
 """
     subprocess.run([sys.executable, "-c", program], check=True)
+
+
+FILL = 'open_store(folder).upsert("texts", records, vectors)'
+
+
+def test_what_chroma_has_lost_is_made_again_from_the_ledger(tmp_path: Path) -> None:
+    in_another_process(tmp_path, FILL)
+    shutil.rmtree(tmp_path / "chroma")
+    store = open_store(tmp_path)
+    assert store.count("texts") == 50
+    assert store.find_lost("texts") == (50, [])
+    theirs, vectors = Chroma(Place(tmp_path / "chroma")).get("texts", ["7", "31"])
+    assert [record.text for record in theirs] == ["text 7", "text 31"]
+    [hit] = store.query("texts", vectors[0], 1)
+    assert (hit.record.id, round(hit.score, 5)) == ("7", 1)
+
+
+def test_what_another_program_wrote_is_taken_in(tmp_path: Path) -> None:
+    in_another_process(tmp_path, FILL)
+    in_another_process(
+        tmp_path,
+        "Chroma(Place(folder / 'chroma')).upsert('texts', "
+        "[Record('new', 'a new text', {'n': 99})], vectors[:1])",
+    )
+    store = open_store(tmp_path)
+    assert store.count("texts") == 51
+    assert [record.id for record in store.get("texts", where={"n": {"$gt": 48}})] == ["49", "new"]
+
+
+def test_what_a_dead_process_wrote_to_one_of_the_two_is_found_by_comparing(tmp_path: Path) -> None:
+    """As many in both, but not the same."""
+    in_another_process(tmp_path, FILL)
+    in_another_process(
+        tmp_path,
+        "chroma = Chroma(Place(folder / 'chroma'))\n"
+        "chroma.delete('texts', ['3'])\n"
+        "chroma.upsert('texts', [Record('new', 'a new text', {'n': 99})], vectors[:1])",
+    )
+    store = open_store(tmp_path)
+    store.reconcile("texts")
+    assert {record.id for record in store.get("texts")} == {*map(str, range(50)), "new"}
+    assert store.find_lost("texts") == (51, [])
+    assert len(Chroma(Place(tmp_path / "chroma")).ids("texts")) == 51
+
+
+def test_lost_vectors_are_named(tmp_path: Path) -> None:
+    in_another_process(tmp_path, FILL)
     # Where Chroma keeps new vectors until it writes its index anew.
-    with closing(sqlite3.connect(tmp_path / "chroma.sqlite3")) as database, database:
+    with closing(sqlite3.connect(tmp_path / "chroma" / "chroma.sqlite3")) as database, database:
         database.execute("DELETE FROM embeddings_queue WHERE id IN ('7', '31', '32')")
-    store = VectorStore(Place(tmp_path), lambda: "model")
+    store = open_store(tmp_path)
     assert store.find_lost("texts") == (50, ["31", "32", "7"])
     assert store.find_lost("others") == (0, [])

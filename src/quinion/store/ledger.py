@@ -1,0 +1,467 @@
+"""The ledger: every record with its vector, kept in the home beside Chroma.
+
+Chroma has the graph that finds neighbours among many vectors. What is slow there is quick here:
+a record by its id, the records that pass a filter, exact search among few. And what Chroma loses
+(a damaged folder, a crash of its own) can be made again from here without embedding anything.
+
+`ledger.db` (SQLite) has the texts and the metadata; `rows` has the vectors, each at the place
+that its record notes. Every value that metadata has is noted once, with the places of all records
+that have it, so a filter is asked of the few different values and not of every record.
+
+A write is one transaction. Calls block and may come from many threads: there is one writer, and
+readers do not wait for it.
+"""
+
+import json
+import sqlite3
+import threading
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from itertools import chain, count
+from pathlib import Path
+from queue import Empty, LifoQueue
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from quinion.errors import StoreUnavailable
+from quinion.model.record import Metadata, Record
+from quinion.store.filters import NEGATIONS, Where, as_operators, matches, passes
+from quinion.store.rows import Places, Rows, Vectors
+
+_SCHEMA = """
+CREATE TABLE IF NOT EXISTS collections (
+    number INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, dimensions INTEGER NOT NULL
+);
+CREATE TABLE IF NOT EXISTS records (
+    number INTEGER PRIMARY KEY,
+    collection INTEGER NOT NULL,
+    id TEXT NOT NULL,
+    place INTEGER NOT NULL,
+    text TEXT NOT NULL,
+    metadata TEXT NOT NULL,
+    UNIQUE (collection, id)
+);
+CREATE UNIQUE INDEX IF NOT EXISTS by_place ON records (collection, place);
+CREATE TABLE IF NOT EXISTS facts (
+    number INTEGER PRIMARY KEY,
+    collection INTEGER NOT NULL,
+    key TEXT NOT NULL,
+    value TEXT NOT NULL,
+    UNIQUE (collection, key, value)
+);
+CREATE TABLE IF NOT EXISTS holders (
+    fact INTEGER NOT NULL, place INTEGER NOT NULL, PRIMARY KEY (fact, place)
+) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS free (
+    collection INTEGER NOT NULL, place INTEGER NOT NULL, PRIMARY KEY (collection, place)
+) WITHOUT ROWID;
+"""
+LONGEST_FACT = 256
+"""Characters. Longer values are not noted, and filters on them read the records."""
+LONG = "long"
+_RECORDS = "SELECT number, id, text, metadata, place FROM records WHERE collection = ?"
+_RECORDS_OF = """
+SELECT number, id, text, metadata, place FROM records
+WHERE collection = ? AND id IN (SELECT value FROM json_each(?))
+"""
+_RECORDS_AT = """
+SELECT number, id, text, metadata, place FROM records
+WHERE collection = ? AND place IN (SELECT value FROM json_each(?))
+"""
+MOST_FACTS = 200_000
+"""That are remembered here, so that they are not looked up for each record."""
+NONE = 0
+"""The number of a collection that nothing was written to."""
+
+
+class Ledger:
+    """All collections of one store; `folder` None: in memory alone."""
+
+    def __init__(self, folder: Path | None) -> None:
+        self._folder = folder
+        self._writing = threading.RLock()
+        self._opening = threading.RLock()
+        self._readers: LifoQueue[sqlite3.Connection] = LifoQueue()
+        self._rows: dict[int, Rows] = {}
+        self._numbers: dict[str, int] = {}
+        self._facts: dict[tuple[int, str, str], int] = {}
+        self._live: dict[str, tuple[int, Places]] = {}
+        self._counts: dict[str, tuple[int, int]] = {}
+        self._versions: Counter[str] = Counter()
+        with self._failures():
+            if folder:
+                folder.mkdir(parents=True, exist_ok=True)
+            self._writer = self._connect()
+            self._writer.executescript(_SCHEMA)
+
+    def close(self) -> None:
+        """Let go of the files."""
+        for rows in self._rows.values():
+            rows.close()
+        while not self._readers.empty():
+            self._readers.get().close()
+        self._writer.close()
+
+    def count(self, collection: str) -> int:
+        """How many records the collection has."""
+        now = self._versions[collection]  # before reading: a change meanwhile makes it stale
+        version, known = self._counts.get(collection, (-1, 0))
+        if version != now:
+            query = "SELECT count(*) FROM records WHERE collection = ?"
+            [(known,)] = self._read(query, (self._number(collection),))
+            self._counts[collection] = now, known
+        return known
+
+    def ids(self, collection: str) -> list[str]:
+        """The ids of all records."""
+        query = "SELECT id FROM records WHERE collection = ?"
+        return [id_ for (id_,) in self._read(query, (self._number(collection),))]
+
+    def places(self, collection: str) -> Places:
+        """Where the vectors of all records are."""
+        now = self._versions[collection]  # before reading: a change meanwhile makes it stale
+        version, live = self._live.get(collection, (-1, None))
+        if live is None or version != now:
+            query = "SELECT place FROM records WHERE collection = ? ORDER BY place"
+            rows = self._read(query, (self._number(collection),))
+            live = np.fromiter((place for (place,) in rows), np.int64)
+            self._live[collection] = now, live
+        return live
+
+    def get(
+        self, collection: str, *, ids: Sequence[str] | None = None, where: Where | None = None
+    ) -> list[Record]:
+        """The records with these ids, or all that match; in the order in which they came."""
+        number = self._number(collection)
+        if ids is not None:
+            found = self._read(_RECORDS_OF, (number, json.dumps(list(ids))))
+        elif where and (places := self.candidates(collection, where)) is not None:
+            found = self._read(_RECORDS_AT, (number, json.dumps(places.tolist())))
+        else:
+            found = self._read(_RECORDS, (number,))
+        records = (Record(id_, text, json.loads(data)) for _, id_, text, data, _ in sorted(found))
+        return [one for one in records if not where or matches(one.metadata, where)]
+
+    def at(self, collection: str, places: Sequence[int]) -> dict[int, Record]:
+        """The records at these places; those that have gone are left out."""
+        found = self._read(_RECORDS_AT, (self._number(collection), json.dumps(list(places))))
+        return {place: Record(id_, text, json.loads(data)) for _, id_, text, data, place in found}
+
+    def candidates(self, collection: str, where: Where, most: int | None = None) -> Places | None:
+        """Places among which are all records that match; None if that would be more than `most`,
+        or if it can only be told from the records themselves."""
+        found: Places | None = None
+        for key, condition in where.items():
+            for part in self._narrow(collection, key, condition, most):
+                if part is not None:
+                    found = part if found is None else np.intersect1d(found, part)
+        return found
+
+    def nearest(
+        self, collection: str, vector: Vectors, places: Places
+    ) -> tuple[Places, NDArray[np.float32]]:
+        """The places by the distance of their vectors, nearest first, and these distances."""
+        number = self._number(collection)
+        if not len(places):
+            return places, np.empty(0, np.float32)
+        distances = 2.0 - 2.0 * self._open_rows(number).dot(places, vector.ravel())
+        order = np.argsort(distances, kind="stable")
+        return places[order], distances[order]
+
+    def vectors(self, collection: str, records: Sequence[Record]) -> Vectors:
+        """The vector of each of these records."""
+        number = self._number(collection)
+        ids = json.dumps([record.id for record in records])
+        places = {id_: place for _, id_, _, _, place in self._read(_RECORDS_OF, (number, ids))}
+        if not places:
+            return np.empty((0, 0), np.float32)
+        return self._open_rows(number).take(
+            np.fromiter((places[record.id] for record in records), np.int64)
+        )
+
+    def upsert(self, collection: str, records: Sequence[Record], vectors: Vectors) -> None:
+        """Write records with their vectors, replacing those of the same ids."""
+        if not records:
+            return
+        with self._change(collection):
+            number = self._open(collection, vectors.shape[1])
+            old = self._forget_facts(number, [record.id for record in records])
+            places = self._assign(number, records, old)
+            rows = self._open_rows(number, vectors.shape[1])
+            rows.write(places, vectors)
+            rows.sync()
+            self._writer.executemany(
+                "INSERT INTO records (collection, id, place, text, metadata) VALUES (?, ?, ?, ?, ?)"
+                " ON CONFLICT DO UPDATE SET text = excluded.text, metadata = excluded.metadata",
+                [
+                    (number, record.id, place, record.text, _dump(record.metadata))
+                    for record, place in zip(records, places.tolist(), strict=True)
+                ],
+            )
+            self._note_facts(
+                number,
+                [(p, r.metadata) for r, p in zip(records, places.tolist(), strict=True)],
+            )
+
+    def set_metadata(self, collection: str, ids: Sequence[str], values: Metadata) -> None:
+        """Write these values into the metadata of the records with these ids."""
+        with self._change(collection):
+            number = self._number(collection)
+            old = self._forget_facts(number, ids)
+            new = [(place, {**metadata, **values}) for place, metadata in old.values()]
+            self._writer.executemany(
+                "UPDATE records SET metadata = ? WHERE collection = ? AND place = ?",
+                [(_dump(metadata), number, place) for place, metadata in new],
+            )
+            self._note_facts(number, new)
+            self._drop_facts(number, [metadata for _, metadata in old.values()])
+
+    def delete(self, collection: str, ids: Sequence[str]) -> None:
+        """Remove the records with these ids; none is fine."""
+        with self._change(collection):
+            number = self._number(collection)
+            old = self._forget_facts(number, ids)
+            self._writer.executemany(
+                "DELETE FROM records WHERE collection = ? AND id = ?",
+                [(number, id_) for id_ in old],
+            )
+            self._writer.executemany(
+                "INSERT INTO free (collection, place) VALUES (?, ?)",
+                [(number, place) for place, _ in old.values()],
+            )
+            self._drop_facts(number, [metadata for _, metadata in old.values()])
+
+    def drop(self, collection: str) -> None:
+        """Remove the collection as a whole."""
+        with self._change(collection):
+            number = self._number(collection)
+            for statement in (
+                "DELETE FROM holders WHERE fact IN (SELECT number FROM facts WHERE collection = ?)",
+                "DELETE FROM facts WHERE collection = ?",
+                "DELETE FROM records WHERE collection = ?",
+                "DELETE FROM free WHERE collection = ?",
+                "DELETE FROM collections WHERE number = ?",
+            ):
+                self._writer.execute(statement, (number,))
+            self._numbers.pop(collection, None)
+            self._facts.clear()
+        rows = self._rows.pop(number, None)
+        if rows:
+            rows.close()
+        if self._folder:
+            self._rows_path(number).unlink(missing_ok=True)
+
+    def _assign(
+        self,
+        number: int,
+        records: Sequence[Record],
+        old: Mapping[str, tuple[int, Metadata]],
+    ) -> Places:
+        """A place for each: the one that it has, one that became free, or a new one."""
+        new = len({record.id for record in records} - old.keys())
+        free = [
+            place
+            for (place,) in self._writer.execute(
+                "SELECT place FROM free WHERE collection = ? LIMIT ?", (number, new)
+            )
+        ]
+        self._writer.executemany(
+            "DELETE FROM free WHERE collection = ? AND place = ?",
+            [(number, place) for place in free],
+        )
+        (end,) = self._writer.execute(
+            "SELECT max(place) FROM records WHERE collection = ?", (number,)
+        ).fetchone()
+        # A place that is free may lie behind the last one that is taken.
+        (end_of_free,) = self._writer.execute(
+            "SELECT max(place) FROM free WHERE collection = ?", (number,)
+        ).fetchone()
+        following = count(
+            max((p for p in (end, end_of_free, *free) if p is not None), default=-1) + 1
+        )
+        given = chain(free, following)
+        places = {id_: place for id_, (place, _) in old.items()}
+        for record in records:
+            if record.id not in places:
+                places[record.id] = next(given)
+        return np.fromiter((places[record.id] for record in records), np.int64)
+
+    def _forget_facts(self, number: int, ids: Sequence[str]) -> dict[str, tuple[int, Metadata]]:
+        """Take what is noted of these records back; their places and metadata, by id."""
+        found = self._writer.execute(_RECORDS_OF, (number, json.dumps(list(ids)))).fetchall()
+        old = {id_: (place, json.loads(data)) for _, id_, _, data, place in found}
+        held = [
+            (self._fact(number, key, value), place)
+            for place, metadata in old.values()
+            for key, value in _facts(metadata)
+        ]
+        self._writer.executemany("DELETE FROM holders WHERE fact = ? AND place = ?", held)
+        return old
+
+    def _note_facts(self, number: int, held: Iterable[tuple[int, Metadata]]) -> None:
+        """Note which values the records at these places have."""
+        self._writer.executemany(
+            "INSERT OR IGNORE INTO holders (fact, place) VALUES (?, ?)",
+            [
+                (self._fact(number, key, value), place)
+                for place, metadata in held
+                for key, value in _facts(metadata)
+            ],
+        )
+
+    def _drop_facts(self, number: int, gone: Iterable[Metadata]) -> None:
+        """Forget those of these values that no record has any more."""
+        for key, value in {fact for metadata in gone for fact in _facts(metadata)}:
+            fact = self._facts.pop((number, key, value))
+            self._writer.execute(
+                "DELETE FROM facts WHERE number = ? "
+                "AND NOT EXISTS (SELECT 1 FROM holders WHERE fact = number)",
+                (fact,),
+            )
+
+    def _fact(self, number: int, key: str, value: str) -> int:
+        """The number of a value, which is noted if it has not been met before."""
+        known = self._facts.get((number, key, value))
+        if known is None:
+            self._writer.execute(
+                "INSERT OR IGNORE INTO facts (collection, key, value) VALUES (?, ?, ?)",
+                (number, key, value),
+            )
+            (known,) = self._writer.execute(
+                "SELECT number FROM facts WHERE collection = ? AND key = ? AND value = ?",
+                (number, key, value),
+            ).fetchone()
+            if len(self._facts) > MOST_FACTS:
+                self._facts.clear()
+            self._facts[number, key, value] = known
+        return known
+
+    def _narrow(
+        self, collection: str, key: str, condition: Any, most: int | None
+    ) -> Iterator[Places | None]:
+        """Candidates by one part of a filter; of several, each alone would do."""
+        if key == "$and":
+            for part in condition:
+                yield self.candidates(collection, part, most)
+        elif key == "$or":
+            parts = [self.candidates(collection, part, most) for part in condition]
+            if all(part is not None for part in parts):
+                union = np.unique(np.concatenate([part for part in parts if part is not None]))
+                yield union if most is None or len(union) <= most else None
+        else:
+            for name, operand in as_operators(condition).items():
+                if name not in NEGATIONS:
+                    yield self._holders(self._number(collection), key, name, operand, most)
+
+    def _holders(
+        self, number: int, key: str, name: str, operand: Any, most: int | None
+    ) -> Places | None:
+        """The places of all records whose value of this key passes."""
+        values = list(
+            self._read(
+                "SELECT number, value FROM facts WHERE collection = ? AND key = ?", (number, key)
+            )
+        )
+        if any(value == LONG for _, value in values):
+            return None
+        chosen = [fact for fact, value in values if passes(json.loads(value), name, operand)]
+        found = self._read(
+            "SELECT place FROM holders WHERE fact IN (SELECT value FROM json_each(?)) LIMIT ?",
+            (json.dumps(chosen), -1 if most is None else most + 1),
+        )
+        if most is not None and len(found) > most:
+            return None
+        return np.unique(np.array([place for (place,) in found], np.int64))
+
+    def _number(self, collection: str) -> int:
+        """The number of a collection."""
+        if collection not in self._numbers:
+            query = "SELECT number FROM collections WHERE name = ?"
+            for (number,) in self._read(query, (collection,)):
+                self._numbers[collection] = number
+        return self._numbers.get(collection, NONE)
+
+    def _open(self, collection: str, dimensions: int) -> int:
+        """The number of a collection that is about to be written; it is made if need be."""
+        self._writer.execute(
+            "INSERT OR IGNORE INTO collections (name, dimensions) VALUES (?, ?)",
+            (collection, dimensions),
+        )
+        query = "SELECT number FROM collections WHERE name = ?"
+        (number,) = self._writer.execute(query, (collection,)).fetchone()
+        return int(number)
+
+    def _open_rows(self, number: int, dimensions: int = 0) -> Rows:
+        with self._opening:
+            if number not in self._rows:
+                if not dimensions:
+                    query = "SELECT dimensions FROM collections WHERE number = ?"
+                    [(dimensions,)] = self._read(query, (number,))
+                path = self._rows_path(number) if self._folder else None
+                self._rows[number] = Rows(path, dimensions)
+            return self._rows[number]
+
+    def _rows_path(self, number: int) -> Path:
+        assert self._folder
+        return self._folder / f"{number}.rows"
+
+    def _connect(self) -> sqlite3.Connection:
+        place = self._folder / "ledger.db" if self._folder else ":memory:"
+        connection = sqlite3.connect(place, check_same_thread=False, isolation_level=None)
+        connection.execute("PRAGMA journal_mode=WAL")
+        connection.execute("PRAGMA synchronous=NORMAL")
+        return connection
+
+    def _read(self, query: str, values: Sequence[Any]) -> list[Any]:
+        """Ask for rows; on a connection of its own, where there is a file."""
+        with self._failures():
+            if self._folder is None:
+                with self._writing:
+                    return self._writer.execute(query, values).fetchall()
+            try:
+                reader = self._readers.get_nowait()
+            except Empty:
+                reader = self._connect()
+            try:
+                return reader.execute(query, values).fetchall()
+            finally:
+                self._readers.put(reader)
+
+    @contextmanager
+    def _change(self, collection: str) -> Iterator[None]:
+        """One transaction: all of it, or nothing."""
+        with self._writing, self._failures():
+            self._writer.execute("BEGIN IMMEDIATE")
+            try:
+                yield
+            except BaseException:
+                self._writer.execute("ROLLBACK")
+                self._facts.clear()
+                self._numbers.clear()
+                raise
+            self._writer.execute("COMMIT")
+            self._versions[collection] += 1
+
+    @contextmanager
+    def _failures(self) -> Iterator[None]:
+        try:
+            yield
+        except (sqlite3.Error, OSError) as error:
+            raise StoreUnavailable(
+                f"The ledger in {self._folder} failed: {error}. "
+                "Check that the disk is not full and that the folder is writable."
+            ) from error
+
+
+def _facts(metadata: Metadata) -> Iterator[tuple[str, str]]:
+    """What is noted of a record: each key with its value, or that it is a long one."""
+    for key, value in metadata.items():
+        text = json.dumps(value)
+        yield key, text if len(text) <= LONGEST_FACT else LONG
+
+
+def _dump(metadata: Metadata) -> str:
+    return json.dumps(dict(metadata), ensure_ascii=False)

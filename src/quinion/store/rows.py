@@ -1,0 +1,94 @@
+"""Vectors in one flat file, row after row, mapped into memory where they are read.
+
+A row is at a place that the ledger decides. What is written is on the disk after `sync`; a row
+that nobody has noted is overwritten by the next.
+"""
+
+import mmap
+import os
+import threading
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+Vectors = NDArray[np.float32]
+Places = NDArray[np.int64]
+
+FLOAT = np.dtype("<f4")
+
+
+class Rows:
+    """The rows of one collection; `path` None: in memory alone."""
+
+    def __init__(self, path: Path | None, dimensions: int) -> None:
+        self._dimensions = dimensions
+        self._width = dimensions * FLOAT.itemsize
+        self._lock = threading.Lock()
+        self._memory = np.empty((0, dimensions), np.float32)
+        self._descriptor = -1
+        if path:
+            self._descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+            self._map()
+
+    def write(self, places: Places, vectors: Vectors) -> None:
+        """Put each vector at its place."""
+        with self._lock:
+            end = int(places.max()) + 1
+            if end > len(self._memory):
+                self._grow(end)
+            if self._descriptor < 0:
+                self._memory[places] = vectors
+                return
+            breaks = np.flatnonzero(np.diff(places) != 1) + 1
+            data = np.ascontiguousarray(vectors, FLOAT)
+            for first, part in zip([0, *breaks], np.split(data, breaks), strict=True):
+                _write_all(self._descriptor, part.tobytes(), int(places[first]) * self._width)
+
+    def take(self, places: Places) -> Vectors:
+        """The vectors at these places."""
+        rows: Vectors = self._memory[places]
+        return rows
+
+    def dot(self, places: Places, vector: Vectors) -> Vectors:
+        """The product of each of these rows, in ascending order, with the vector."""
+        end = int(places[-1]) + 1
+        if len(places) * 2 > end:
+            # Most of them: nothing has to be copied together.
+            products: Vectors = (self._memory[:end] @ vector)[places]
+            return products
+        return self.take(places) @ vector
+
+    def sync(self) -> None:
+        """Have all that was written on the disk."""
+        if self._descriptor >= 0:
+            os.fsync(self._descriptor)
+
+    def close(self) -> None:
+        """Let go of the file."""
+        if self._descriptor >= 0:
+            os.close(self._descriptor)
+            self._descriptor = -1
+
+    def _grow(self, rows: int) -> None:
+        """By an eighth at least, so that not every write maps the file anew."""
+        rows = max(rows, len(self._memory) + len(self._memory) // 8, 256)
+        if self._descriptor >= 0:
+            os.ftruncate(self._descriptor, rows * self._width)
+            self._map()
+        else:
+            larger = np.empty((rows, self._dimensions), np.float32)
+            larger[: len(self._memory)] = self._memory
+            self._memory = larger
+
+    def _map(self) -> None:
+        rows = os.fstat(self._descriptor).st_size // self._width
+        if rows:
+            mapped = mmap.mmap(self._descriptor, rows * self._width, prot=mmap.PROT_READ)
+            self._memory = np.frombuffer(mapped, FLOAT).reshape(rows, self._dimensions)
+
+
+def _write_all(descriptor: int, data: bytes, start: int) -> None:
+    while data:
+        written = os.pwrite(descriptor, data, start)
+        data, start = data[written:], start + written

@@ -1,0 +1,287 @@
+"""The vector store: collections of records, each with a vector, searched by nearness and filters.
+
+Two things hold the same records: the ledger, which answers whatever can be answered exactly, and
+Chroma, which the contracts prescribe and whose graph finds neighbours among very many. Where they
+do not agree when a collection is first used, each gets what it lacks from the other.
+
+Records that are being written are hidden from queries until they are whole, so a search never
+shows half a document. Calls block; the pipeline chooses their thread.
+"""
+
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from typing import TypeVar
+
+from quinion.errors import BadSetting
+from quinion.model.record import Hit, Metadata, Record, score_of_distance
+from quinion.store.chroma import Chroma, Place
+from quinion.store.filters import Where, all_of, any_of, matches
+from quinion.store.journal import Trace
+from quinion.store.ledger import Ledger
+from quinion.store.rows import Places, Vectors
+
+EXACT = 20_000
+"""Among so many vectors the nearest are found by looking at each, in a few milliseconds."""
+FEW = 8_000
+"""As many as that where they lie apart, as those that pass a filter do."""
+WIDER = 4
+WIDEST = 4_000
+"""How many neighbours the graph is asked for at the most. Beyond that, all are looked at."""
+WALK = 64
+"""Records that are looked at in one go."""
+STEP = 1_000
+
+T = TypeVar("T")
+
+
+class VectorStore:
+    """Collections of records, each with vectors of one embedding model.
+
+    `fingerprint` names the model of all collections that `declare` does not name; it is asked for
+    when it is needed, because the model may have to be tried out first.
+    """
+
+    def __init__(self, chroma: Chroma, ledger: Ledger, fingerprint: Callable[[], str]) -> None:
+        self._chroma = chroma
+        self._ledger = ledger
+        self._fingerprint = fingerprint
+        self._declared: dict[str, str | None] = {}
+        self._agreed: set[str] = set()
+        self._agreeing = threading.Lock()
+        self._lock = threading.Lock()
+        self._hidden: list[Trace] = []
+
+    @property
+    def place(self) -> Place:
+        """Where Chroma is."""
+        return self._chroma.place
+
+    def open(self) -> None:
+        """Connect, if that has not been done.
+
+        Raises:
+            StoreUnavailable: the server does not answer, or the folder is damaged.
+        """
+        self._chroma.open()
+
+    def close(self) -> None:
+        """Let go of files and connections."""
+        self._chroma.close()
+        self._ledger.close()
+
+    def declare(self, collection: str, fingerprint: str | None) -> None:
+        """Say which model the vectors of this collection come from; None: not known yet.
+
+        Until it is known, what needs no vectors can be done.
+        """
+        self._declared[collection] = fingerprint
+
+    def upsert(self, collection: str, records: Sequence[Record], vectors: Vectors) -> None:
+        """Write records with their vectors, replacing those of the same ids."""
+        if not records:
+            return
+        self._agree(collection)
+        self._check_model(collection, to_write=True)
+        self._chroma.upsert(collection, records, vectors)
+        self._ledger.upsert(collection, records, vectors)
+
+    def get(
+        self, collection: str, *, ids: Sequence[str] | None = None, where: Where | None = None
+    ) -> list[Record]:
+        """The records with these ids, or all that match."""
+        self._agree(collection)
+        return self._ledger.get(collection, ids=ids, where=where)
+
+    def get_with_vectors(self, trace: Trace) -> tuple[list[Record], Vectors]:
+        """The records that the trace names, and the vector of each."""
+        records = self._traced(trace)
+        return records, self._ledger.vectors(trace.collection, records)
+
+    def query(
+        self, collection: str, vector: Vectors, limit: int, where: Where | None = None
+    ) -> list[Hit]:
+        """The records nearest to the vector among those that match, best first.
+
+        Exact where there are few to look at: in a small collection, or behind a filter that few
+        pass. Else Chroma's graph says which are near, and they are looked at until enough match.
+        """
+        self._agree(collection)
+        self._check_model(collection)
+        if self._hides_all(collection):
+            return []
+        condition = all_of(where, *self._hiding(collection))
+        count = self._ledger.count(collection)
+        few = self._ledger.candidates(collection, condition, FEW) if condition else None
+        if few is None and count <= EXACT:
+            few = self._ledger.places(collection)
+        if few is not None:
+            places, distances = self._ledger.nearest(collection, vector, few)
+            return self._walk_places(collection, places, distances, limit, condition)
+        return self._walk_graph(collection, vector, limit, condition, count)
+
+    def _walk_places(
+        self,
+        collection: str,
+        places: Places,
+        distances: Vectors,
+        limit: int,
+        condition: Where | None,
+    ) -> list[Hit]:
+        """The first that match, from the nearest on."""
+        hits: list[Hit] = []
+        step = max(WALK, limit)
+        for start in range(0, len(places), step):
+            some = places[start : start + step].tolist()
+            records = self._ledger.at(collection, some)
+            hits += [
+                Hit(records[place], score_of_distance(float(distance)))
+                for place, distance in zip(some, distances[start : start + step], strict=True)
+                if place in records
+                and (condition is None or matches(records[place].metadata, condition))
+            ]
+            if len(hits) >= limit:
+                break
+        return hits[:limit]
+
+    def _walk_graph(
+        self,
+        collection: str,
+        vector: Vectors,
+        limit: int,
+        condition: Where | None,
+        count: int,
+    ) -> list[Hit]:
+        """More and more of the nearest, until enough of them match."""
+        asked = limit if condition is None else limit * WIDER
+        while True:
+            asked = min(asked, count)
+            near = self._chroma.near(collection, vector, asked)
+            records = {r.id: r for r in self._ledger.get(collection, ids=[id_ for id_, _ in near])}
+            hits = [
+                Hit(records[id_], score_of_distance(distance))
+                for id_, distance in near
+                if id_ in records
+                and (condition is None or matches(records[id_].metadata, condition))
+            ]
+            if len(hits) >= limit or asked == count:
+                return hits[:limit]
+            asked *= WIDER
+            if asked > WIDEST:
+                places, distances = self._ledger.nearest(
+                    collection, vector, self._ledger.places(collection)
+                )
+                return self._walk_places(collection, places, distances, limit, condition)
+
+    def delete(self, trace: Trace) -> None:
+        """Remove the records that the trace names; none is fine."""
+        if trace.is_whole:
+            # Whatever model it was made with, it may be dropped.
+            self._chroma.drop(trace.collection)
+            self._ledger.drop(trace.collection)
+            return
+        self.delete_ids(trace.collection, [record.id for record in self._traced(trace)])
+
+    def delete_ids(self, collection: str, ids: Sequence[str]) -> None:
+        """Remove the records with these ids."""
+        if ids:
+            self._agree(collection)
+            self._chroma.delete(collection, ids)
+            self._ledger.delete(collection, ids)
+
+    def count(self, collection: str) -> int:
+        """How many records the collection has."""
+        self._agree(collection)
+        return self._ledger.count(collection)
+
+    def count_traced(self, trace: Trace) -> int:
+        """How many records the trace names."""
+        return self.count(trace.collection) if trace.is_whole else len(self._traced(trace))
+
+    def set_metadata(self, trace: Trace, values: Metadata) -> None:
+        """Write these values into the metadata of all records that the trace names."""
+        ids = [record.id for record in self._traced(trace)]
+        if ids:
+            self._chroma.set_metadata(trace.collection, ids, values)
+            self._ledger.set_metadata(trace.collection, ids, values)
+
+    def find_lost(self, collection: str) -> tuple[int, list[str]]:
+        """How many records there are, and the ids of those whose vector Chroma has lost."""
+        return self.count(collection), self._chroma.find_lost(collection)
+
+    def hide(self, traces: Sequence[Trace]) -> None:
+        """Keep what these name out of query results until `reveal`."""
+        with self._lock:
+            self._hidden = [*self._hidden, *traces]
+
+    def reveal(self, traces: Sequence[Trace]) -> None:
+        """Undo `hide`; what is not hidden is left alone."""
+        with self._lock:
+            self._hidden = [trace for trace in self._hidden if trace not in traces]
+
+    def _hides_all(self, collection: str) -> bool:
+        with self._lock:
+            return any(t.is_whole and t.collection == collection for t in self._hidden)
+
+    def _hiding(self, collection: str) -> list[Where]:
+        with self._lock:
+            hidden = [trace for trace in self._hidden if trace.collection == collection]
+        return [
+            any_of(*({field: {"$ne": value}} for field, value in trace.fields))
+            for trace in hidden
+            if trace.fields
+        ]
+
+    def _traced(self, trace: Trace) -> list[Record]:
+        if trace.ids:
+            return self.get(trace.collection, ids=trace.ids)
+        return self.get(
+            trace.collection, where=all_of(*({field: value} for field, value in trace.fields))
+        )
+
+    def reconcile(self, collection: str) -> None:
+        """Give Chroma what only the ledger has, and the other way round.
+
+        The ledger has more where Chroma's folder was lost or damaged; Chroma has more where
+        another program wrote to it, or a process died between the two.
+        """
+        ours, theirs = set(self._ledger.ids(collection)), set(self._chroma.ids(collection))
+        for some in _steps(sorted(theirs - ours)):
+            self._ledger.upsert(collection, *self._chroma.get(collection, some))
+        missing = self._ledger.get(collection, ids=sorted(ours - theirs))
+        for part in _steps(missing):
+            self._chroma.upsert(collection, part, self._ledger.vectors(collection, part))
+        self._agreed.add(collection)
+
+    def _agree(self, collection: str) -> None:
+        """At the first use of a collection: see to it that both have as many records."""
+        if collection not in self._agreed:
+            with self._agreeing:
+                if self._chroma.count(collection) != self._ledger.count(collection):
+                    self.reconcile(collection)
+                self._agreed.add(collection)
+
+    def _check_model(self, collection: str, *, to_write: bool = False) -> None:
+        """Make sure that the collection's vectors are of the model that is configured.
+
+        An empty one is given the mark of that model when something is about to be written. One
+        that has records and no mark was made by another program with the model that the specs
+        prescribe, and is taken as it is. What needs no vectors can be done with any.
+        """
+        made_with = self._chroma.fingerprint(collection)
+        if not made_with and not to_write:
+            return
+        declared = collection in self._declared
+        wanted = self._declared[collection] if declared else self._fingerprint()
+        if not made_with and wanted and not self._ledger.count(collection):
+            self._chroma.mark(collection, wanted)
+        elif made_with and wanted and made_with != wanted:
+            raise BadSetting(
+                f"The collection {collection} in {self.place} was made with the embedding model "
+                f"{made_with}, and the one configured now is {wanted}. "
+                "Configure the former, or use another collection or another QUINION_HOME."
+            )
+
+
+def _steps(items: Sequence[T]) -> Iterator[Sequence[T]]:
+    for start in range(0, len(items), STEP):
+        yield items[start : start + STEP]
