@@ -167,7 +167,9 @@ class Ledger:
         number = self._number(collection)
         if not len(places):
             return places, np.empty(0, np.float32)
-        distances = 2.0 - 2.0 * self._open_rows(number).dot(places, vector.ravel())
+        # Of unit vectors; what is rounded must not be nearer than the same.
+        products = self._open_rows(number).dot(places, vector.ravel())
+        distances = np.maximum(2.0 - 2.0 * products, 0.0)
         order = np.argsort(distances, kind="stable")
         return places[order], distances[order]
 
