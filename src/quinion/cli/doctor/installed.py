@@ -12,10 +12,11 @@ from quinion import __version__
 from quinion.cli.doctor.finding import Finding
 from quinion.embed.local import LocalEmbedder
 from quinion.errors import QuinionError
+from quinion.pipeline.engine import ENGINES
 from quinion.settings import Settings
 
 PACKAGES = ("mcp", "chromadb", "pymupdf", "onnxruntime", "tokenizers", "pillow")
-EXTRAS = {"formulas": "ziamath", "redis": "redis"}
+EXTRAS = {"fast": "openvino", "formulas": "ziamath", "redis": "redis"}
 """The package that each extra of ours brings."""
 
 
@@ -55,7 +56,8 @@ def _check_tesseract(settings: Settings) -> Finding:
 
 
 def _check_model(settings: Settings) -> Finding:
-    embedder = LocalEmbedder(settings.models, settings.model_dir)
+    numerics = ENGINES.get(settings.embedding_engine)
+    embedder = LocalEmbedder(settings.models, settings.model_dir, numerics=numerics)
     begun = perf_counter()
     try:
         embedder.embed_query("is the model well?")
