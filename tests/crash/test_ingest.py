@@ -1,5 +1,6 @@
 """kill -9 during an ingest: afterwards the document is there whole, or not at all."""
 
+import contextlib
 import json
 import os
 import subprocess
@@ -8,6 +9,7 @@ import time
 from pathlib import Path
 
 import anyio
+import psutil
 import pytest
 from mcp import Client
 
@@ -101,3 +103,20 @@ def ingest_and_kill(home: Path, after_s: float | None) -> None:
         time.sleep(after_s)
     server.kill()
     server.communicate()
+    kill_engines(home)
+
+
+def kill_engines(home: Path) -> None:
+    """Kill all that works on the home: what a client starts is a relay, and no part of them."""
+    quiet = 0
+    while quiet < 3:
+        found = [
+            process
+            for process in psutil.process_iter(["environ"])
+            if (process.info["environ"] or {}).get("QUINION_HOME") == str(home)
+        ]
+        for process in found:
+            with contextlib.suppress(psutil.NoSuchProcess):
+                process.kill()
+        quiet = 0 if found else quiet + 1
+        time.sleep(0.05)
