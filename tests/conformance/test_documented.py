@@ -8,7 +8,8 @@ import pytest
 
 from tests.conformance.tools import DOCUMENT, HERE
 
-REQUIREMENTS = Path(__file__).parents[2] / "requirements"
+ROOT = Path(__file__).parents[2]
+REQUIREMENTS = ROOT / "requirements"
 
 
 def pinned(file: str, package: str) -> str:
@@ -33,9 +34,10 @@ def test_the_versions_of_node_packages_are_exact_documented_and_locked() -> None
         assert f"`{package}` | {version} |" in DOCUMENT.read_text()
 
 
-def test_the_lock_has_a_hash_for_each_package_and_no_address() -> None:
-    locked = json.loads((HERE / "package-lock.json").read_text())["packages"]
-    for name, entry in locked.items():
-        assert "://" not in entry.get("resolved", ""), name
+@pytest.mark.parametrize("folder", ["tests/conformance", "deploy"])
+def test_a_lock_has_a_hash_for_each_package_and_no_address(folder: str) -> None:
+    text = (ROOT / folder / "package-lock.json").read_text()
+    assert "://" not in text
+    for name, entry in json.loads(text)["packages"].items():
         ours = not name or name.endswith("/absent") or entry.get("link")
         assert ours or entry["integrity"].startswith("sha512-"), name
