@@ -33,7 +33,8 @@ from quinion.store.rows import Places, Rows, Vectors
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS collections (
-    number INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, dimensions INTEGER NOT NULL
+    number INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, dimensions INTEGER NOT NULL,
+    fingerprint TEXT NOT NULL DEFAULT ''
 );
 CREATE TABLE IF NOT EXISTS records (
     number INTEGER PRIMARY KEY,
@@ -114,6 +115,18 @@ class Ledger:
             [(known,)] = self._read(query, (self._number(collection),))
             self._counts[collection] = now, known
         return known
+
+    def fingerprint(self, collection: str) -> str:
+        """The mark of the model that the collection's vectors come from; empty: it has none."""
+        query = "SELECT fingerprint FROM collections WHERE name = ?"
+        return "".join(mark for (mark,) in self._read(query, (collection,)))
+
+    def mark(self, collection: str, fingerprint: str) -> None:
+        """Set that mark, on a collection that has been written to."""
+        with self._change(collection):
+            self._writer.execute(
+                "UPDATE collections SET fingerprint = ? WHERE name = ?", (fingerprint, collection)
+            )
 
     def ids(self, collection: str) -> list[str]:
         """The ids of all records."""

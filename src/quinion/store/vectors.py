@@ -84,6 +84,7 @@ class VectorStore:
         self._check_model(collection, to_write=True)
         self._chroma.upsert(collection, records, vectors)
         self._ledger.upsert(collection, records, vectors)
+        self._share_mark(collection)
 
     def get(
         self, collection: str, *, ids: Sequence[str] | None = None, where: Where | None = None
@@ -250,7 +251,16 @@ class VectorStore:
         missing = self._ledger.get(collection, ids=sorted(ours - theirs))
         for part in _steps(missing):
             self._chroma.upsert(collection, part, self._ledger.vectors(collection, part))
+        self._share_mark(collection)
         self._agreed.add(collection)
+
+    def _share_mark(self, collection: str) -> None:
+        """Have both say which model the vectors come from, if one of them does."""
+        ours, theirs = self._ledger.fingerprint(collection), self._chroma.fingerprint(collection)
+        if ours and not theirs:
+            self._chroma.mark(collection, ours)
+        elif theirs != ours:
+            self._ledger.mark(collection, theirs)
 
     def _agree(self, collection: str) -> None:
         """At the first use of a collection: see to it that both have as many records."""

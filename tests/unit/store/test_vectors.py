@@ -216,6 +216,9 @@ def test_what_chroma_has_lost_is_made_again_from_the_ledger(tmp_path: Path) -> N
     assert [record.text for record in theirs] == ["text 7", "text 31"]
     [hit] = store.query("texts", vectors[0], 1)
     assert (hit.record.id, round(hit.score, 5)) == ("7", 1)
+    # Which model they come from is not forgotten either.
+    with pytest.raises(BadSetting, match=r"model.*another"):
+        open_store(tmp_path, "another").query("texts", vectors[0], 1)
 
 
 def test_what_another_program_wrote_is_taken_in(tmp_path: Path) -> None:
