@@ -49,8 +49,11 @@ def as_operators(condition: Any) -> Mapping[str, Any]:
 
 
 def passes(value: Scalar, name: str, operand: Any) -> bool:
-    """Whether a value passes an operator that is no negation."""
-    return _COMPARE[name](value, operand)
+    """Whether a value passes an operator that is no negation; one of another type does not."""
+    try:
+        return _COMPARE[name](value, operand)
+    except TypeError:
+        return False
 
 
 def _holds(metadata: Metadata, key: str, condition: Any) -> bool:

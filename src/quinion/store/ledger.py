@@ -5,8 +5,7 @@ a record by its id, the records that pass a filter, exact search among few. And 
 (a damaged folder, a crash of its own) can be made again from here without embedding anything.
 
 `ledger.db` (SQLite) has the texts and the metadata; `rows` has the vectors, each at the place
-that its record notes. Every value that metadata has is noted once, with the places of all records
-that have it, so a filter is asked of the few different values and not of every record.
+that its record notes; `facts` finds records by what their metadata says.
 
 A write is one transaction. Calls block and may come from many threads: there is one writer, and
 readers do not wait for it.
@@ -16,7 +15,7 @@ import json
 import sqlite3
 import threading
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import chain, count
 from pathlib import Path
@@ -28,7 +27,8 @@ from numpy.typing import NDArray
 
 from quinion.errors import StoreUnavailable
 from quinion.model.record import Metadata, Record
-from quinion.store.filters import NEGATIONS, Where, as_operators, matches, passes
+from quinion.store.facts import SCHEMA, Facts
+from quinion.store.filters import Where, matches
 from quinion.store.rows import Places, Rows, Vectors
 
 _SCHEMA = """
@@ -46,23 +46,10 @@ CREATE TABLE IF NOT EXISTS records (
     UNIQUE (collection, id)
 );
 CREATE UNIQUE INDEX IF NOT EXISTS by_place ON records (collection, place);
-CREATE TABLE IF NOT EXISTS facts (
-    number INTEGER PRIMARY KEY,
-    collection INTEGER NOT NULL,
-    key TEXT NOT NULL,
-    value TEXT NOT NULL,
-    UNIQUE (collection, key, value)
-);
-CREATE TABLE IF NOT EXISTS holders (
-    fact INTEGER NOT NULL, place INTEGER NOT NULL, PRIMARY KEY (fact, place)
-) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS free (
     collection INTEGER NOT NULL, place INTEGER NOT NULL, PRIMARY KEY (collection, place)
 ) WITHOUT ROWID;
 """
-LONGEST_FACT = 256
-"""Characters. Longer values are not noted, and filters on them read the records."""
-LONG = "long"
 _RECORDS = "SELECT number, id, text, metadata, place FROM records WHERE collection = ?"
 _RECORDS_OF = """
 SELECT number, id, text, metadata, place FROM records
@@ -72,8 +59,6 @@ _RECORDS_AT = """
 SELECT number, id, text, metadata, place FROM records
 WHERE collection = ? AND place IN (SELECT value FROM json_each(?))
 """
-MOST_FACTS = 200_000
-"""That are remembered here, so that they are not looked up for each record."""
 NONE = 0
 """The number of a collection that nothing was written to."""
 
@@ -88,7 +73,6 @@ class Ledger:
         self._readers: LifoQueue[sqlite3.Connection] = LifoQueue()
         self._rows: dict[int, Rows] = {}
         self._numbers: dict[str, int] = {}
-        self._facts: dict[tuple[int, str, str], int] = {}
         self._live: dict[str, tuple[int, Places]] = {}
         self._counts: dict[str, tuple[int, int]] = {}
         self._versions: Counter[str] = Counter()
@@ -96,7 +80,8 @@ class Ledger:
             if folder:
                 folder.mkdir(parents=True, exist_ok=True)
             self._writer = self._connect()
-            self._writer.executescript(_SCHEMA)
+            self._writer.executescript(_SCHEMA + SCHEMA)
+        self._facts = Facts(self._writer, self._read)
 
     def close(self) -> None:
         """Let go of the files."""
@@ -164,14 +149,8 @@ class Ledger:
         return {place: Record(id_, text, json.loads(data)) for _, id_, text, data, place in found}
 
     def candidates(self, collection: str, where: Where, most: int | None = None) -> Places | None:
-        """Places among which are all records that match; None if that would be more than `most`,
-        or if it can only be told from the records themselves."""
-        found: Places | None = None
-        for key, condition in where.items():
-            for part in self._narrow(collection, key, condition, most):
-                if part is not None:
-                    found = part if found is None else np.intersect1d(found, part)
-        return found
+        """Places among which are all records that match; see `Facts.candidates`."""
+        return self._facts.candidates(self._number(collection), where, most)
 
     def nearest(
         self, collection: str, vector: Vectors, places: Places
@@ -203,7 +182,7 @@ class Ledger:
             return
         with self._change(collection):
             number = self._open(collection, vectors.shape[1])
-            old = self._forget_facts(number, [record.id for record in records])
+            old = self._forget(number, [record.id for record in records])
             places = self._assign(number, records, old)
             rows = self._open_rows(number, vectors.shape[1])
             rows.write(places, vectors)
@@ -216,7 +195,7 @@ class Ledger:
                     for record, place in zip(records, places.tolist(), strict=True)
                 ],
             )
-            self._note_facts(
+            self._facts.note(
                 number,
                 [(p, r.metadata) for r, p in zip(records, places.tolist(), strict=True)],
             )
@@ -225,20 +204,20 @@ class Ledger:
         """Write these values into the metadata of the records with these ids."""
         with self._change(collection):
             number = self._number(collection)
-            old = self._forget_facts(number, ids)
+            old = self._forget(number, ids)
             new = [(place, {**metadata, **values}) for place, metadata in old.values()]
             self._writer.executemany(
                 "UPDATE records SET metadata = ? WHERE collection = ? AND place = ?",
                 [(_dump(metadata), number, place) for place, metadata in new],
             )
-            self._note_facts(number, new)
-            self._drop_facts(number, [metadata for _, metadata in old.values()])
+            self._facts.note(number, new)
+            self._facts.drop_unheld(number, [metadata for _, metadata in old.values()])
 
     def delete(self, collection: str, ids: Sequence[str]) -> None:
         """Remove the records with these ids; none is fine."""
         with self._change(collection):
             number = self._number(collection)
-            old = self._forget_facts(number, ids)
+            old = self._forget(number, ids)
             self._writer.executemany(
                 "DELETE FROM records WHERE collection = ? AND id = ?",
                 [(number, id_) for id_ in old],
@@ -247,22 +226,20 @@ class Ledger:
                 "INSERT INTO free (collection, place) VALUES (?, ?)",
                 [(number, place) for place, _ in old.values()],
             )
-            self._drop_facts(number, [metadata for _, metadata in old.values()])
+            self._facts.drop_unheld(number, [metadata for _, metadata in old.values()])
 
     def drop(self, collection: str) -> None:
         """Remove the collection as a whole."""
         with self._change(collection):
             number = self._number(collection)
+            self._facts.drop(number)
             for statement in (
-                "DELETE FROM holders WHERE fact IN (SELECT number FROM facts WHERE collection = ?)",
-                "DELETE FROM facts WHERE collection = ?",
                 "DELETE FROM records WHERE collection = ?",
                 "DELETE FROM free WHERE collection = ?",
                 "DELETE FROM collections WHERE number = ?",
             ):
                 self._writer.execute(statement, (number,))
             self._numbers.pop(collection, None)
-            self._facts.clear()
         rows = self._rows.pop(number, None)
         if rows:
             rows.close()
@@ -304,92 +281,12 @@ class Ledger:
                 places[record.id] = next(given)
         return np.fromiter((places[record.id] for record in records), np.int64)
 
-    def _forget_facts(self, number: int, ids: Sequence[str]) -> dict[str, tuple[int, Metadata]]:
-        """Take what is noted of these records back; their places and metadata, by id."""
+    def _forget(self, number: int, ids: Sequence[str]) -> dict[str, tuple[int, Metadata]]:
+        """Take back what is noted of these records; their places and metadata, by id."""
         found = self._writer.execute(_RECORDS_OF, (number, json.dumps(list(ids)))).fetchall()
         old = {id_: (place, json.loads(data)) for _, id_, _, data, place in found}
-        held = [
-            (self._fact(number, key, value), place)
-            for place, metadata in old.values()
-            for key, value in _facts(metadata)
-        ]
-        self._writer.executemany("DELETE FROM holders WHERE fact = ? AND place = ?", held)
+        self._facts.forget(number, old.values())
         return old
-
-    def _note_facts(self, number: int, held: Iterable[tuple[int, Metadata]]) -> None:
-        """Note which values the records at these places have."""
-        self._writer.executemany(
-            "INSERT OR IGNORE INTO holders (fact, place) VALUES (?, ?)",
-            [
-                (self._fact(number, key, value), place)
-                for place, metadata in held
-                for key, value in _facts(metadata)
-            ],
-        )
-
-    def _drop_facts(self, number: int, gone: Iterable[Metadata]) -> None:
-        """Forget those of these values that no record has any more."""
-        for key, value in {fact for metadata in gone for fact in _facts(metadata)}:
-            fact = self._facts.pop((number, key, value))
-            self._writer.execute(
-                "DELETE FROM facts WHERE number = ? "
-                "AND NOT EXISTS (SELECT 1 FROM holders WHERE fact = number)",
-                (fact,),
-            )
-
-    def _fact(self, number: int, key: str, value: str) -> int:
-        """The number of a value, which is noted if it has not been met before."""
-        known = self._facts.get((number, key, value))
-        if known is None:
-            self._writer.execute(
-                "INSERT OR IGNORE INTO facts (collection, key, value) VALUES (?, ?, ?)",
-                (number, key, value),
-            )
-            (known,) = self._writer.execute(
-                "SELECT number FROM facts WHERE collection = ? AND key = ? AND value = ?",
-                (number, key, value),
-            ).fetchone()
-            if len(self._facts) > MOST_FACTS:
-                self._facts.clear()
-            self._facts[number, key, value] = known
-        return known
-
-    def _narrow(
-        self, collection: str, key: str, condition: Any, most: int | None
-    ) -> Iterator[Places | None]:
-        """Candidates by one part of a filter; of several, each alone would do."""
-        if key == "$and":
-            for part in condition:
-                yield self.candidates(collection, part, most)
-        elif key == "$or":
-            parts = [self.candidates(collection, part, most) for part in condition]
-            if all(part is not None for part in parts):
-                union = np.unique(np.concatenate([part for part in parts if part is not None]))
-                yield union if most is None or len(union) <= most else None
-        else:
-            for name, operand in as_operators(condition).items():
-                if name not in NEGATIONS:
-                    yield self._holders(self._number(collection), key, name, operand, most)
-
-    def _holders(
-        self, number: int, key: str, name: str, operand: Any, most: int | None
-    ) -> Places | None:
-        """The places of all records whose value of this key passes."""
-        values = list(
-            self._read(
-                "SELECT number, value FROM facts WHERE collection = ? AND key = ?", (number, key)
-            )
-        )
-        if any(value == LONG for _, value in values):
-            return None
-        chosen = [fact for fact, value in values if passes(json.loads(value), name, operand)]
-        found = self._read(
-            "SELECT place FROM holders WHERE fact IN (SELECT value FROM json_each(?)) LIMIT ?",
-            (json.dumps(chosen), -1 if most is None else most + 1),
-        )
-        if most is not None and len(found) > most:
-            return None
-        return np.unique(np.array([place for (place,) in found], np.int64))
 
     def _number(self, collection: str) -> int:
         """The number of a collection."""
@@ -454,7 +351,7 @@ class Ledger:
                 yield
             except BaseException:
                 self._writer.execute("ROLLBACK")
-                self._facts.clear()
+                self._facts.unlearn()
                 self._numbers.clear()
                 raise
             self._writer.execute("COMMIT")
@@ -469,13 +366,6 @@ class Ledger:
                 f"The ledger in {self._folder} failed: {error}. "
                 "Check that the disk is not full and that the folder is writable."
             ) from error
-
-
-def _facts(metadata: Metadata) -> Iterator[tuple[str, str]]:
-    """What is noted of a record: each key with its value, or that it is a long one."""
-    for key, value in metadata.items():
-        text = json.dumps(value)
-        yield key, text if len(text) <= LONGEST_FACT else LONG
 
 
 def _dump(metadata: Metadata) -> str:

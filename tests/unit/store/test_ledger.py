@@ -11,14 +11,15 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from quinion.model.record import Record
+from quinion.store.facts import LONGEST
 from quinion.store.filters import Where, matches
-from quinion.store.ledger import LONGEST_FACT, Ledger
+from quinion.store.ledger import Ledger
 from quinion.store.rows import Vectors
 
 DIMENSIONS = 4
 IDS = st.sampled_from([f"id {n}" for n in range(12)])
 VALUES: st.SearchStrategy[Any] = st.one_of(
-    st.sampled_from(["", "a", "b", "ä\n", "x" * (LONGEST_FACT + 1)]),
+    st.sampled_from(["", "a", "b", "ä\n", "x" * (LONGEST + 1)]),
     st.integers(-2, 3),
     st.sampled_from([0.5, 1.0, True, False]),
 )
@@ -42,7 +43,13 @@ def leaf() -> st.SearchStrategy[Where]:
         st.sampled_from(["a", "b", "x", ""]),
     )
     among = st.builds(lambda key, some: {key: {"$in": some}}, keys, st.lists(VALUES, max_size=3))
-    return st.one_of(equal, text, among)
+    order = st.builds(
+        lambda key, name, value: {key: {name: value}},
+        keys,
+        st.sampled_from(["$gt", "$lte"]),
+        VALUES,
+    )
+    return st.one_of(equal, text, among, order)
 
 
 FILTERS: st.SearchStrategy[Where] = st.recursive(
@@ -147,4 +154,15 @@ def test_places_that_became_free_are_used_again(tmp_path: Path) -> None:
         ledger.delete("things", [record.id for record in records[:299]])
     assert ledger.count("things") == 20
     assert ledger.places("things").max() < 320
+    ledger.close()
+
+
+def test_more_facts_than_are_remembered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("quinion.store.facts.MOST_REMEMBERED", 3)
+    ledger = Ledger(tmp_path)
+    records = [Record(str(n), "text", {"n": n, "even": n % 2 == 0}) for n in range(20)]
+    ledger.upsert("things", records, np.ones((20, DIMENSIONS), np.float32))
+    ledger.delete("things", [str(n) for n in range(10)])
+    assert [r.id for r in ledger.get("things", where={"n": {"$lt": 12}})] == ["10", "11"]
+    assert ledger.candidates("things", {"$or": []}) is not None
     ledger.close()
