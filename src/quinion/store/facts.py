@@ -115,9 +115,7 @@ class Facts:
         self, collection: int, key: str, name: str, operand: Any, most: int | None
     ) -> Places | None:
         """The places of all records whose value of this key passes."""
-        values = self._read(
-            "SELECT number, value FROM facts WHERE collection = ? AND key = ?", (collection, key)
-        )
+        values = self._values(collection, key, name, operand)
         if any(value == LONG for _, value in values):
             return None
         chosen = [fact for fact, value in values if passes(json.loads(value), name, operand)]
@@ -128,6 +126,21 @@ class Facts:
         if most is not None and len(found) > most:
             return None
         return np.unique(np.array([place for (place,) in found], np.int64))
+
+    def _values(self, collection: int, key: str, name: str, operand: Any) -> list[Any]:
+        """The facts of a key that may pass: where it is known how they are written, these alone."""
+        if name not in ("$eq", "$in"):
+            return self._read(
+                "SELECT number, value FROM facts WHERE collection = ? AND key = ?",
+                (collection, key),
+            )
+        operands = operand if name == "$in" else [operand]
+        written = [LONG, *(form for one in operands for form in _forms(one))]
+        return self._read(
+            "SELECT number, value FROM facts WHERE collection = ? AND key = ? "
+            "AND value IN (SELECT value FROM json_each(?))",
+            (collection, key, json.dumps(written)),
+        )
 
     def _pairs(
         self, collection: int, held: Iterable[tuple[int, Metadata]]
@@ -155,6 +168,15 @@ def _facts(metadata: Metadata) -> Iterator[tuple[str, str]]:
     for key, value in metadata.items():
         text = json.dumps(value)
         yield key, text if len(text) <= LONGEST else LONG
+
+
+def _forms(value: Any) -> set[str]:
+    """All ways in which a value that equals this one may be written: 1, 1.0 and true are equal."""
+    forms = {json.dumps(value)}
+    if isinstance(value, int | float):
+        equal = [float(value), *([int(value)] if value == value // 1 else [])]
+        forms |= {json.dumps(one) for one in (*equal, True, False) if one == value}
+    return forms
 
 
 def _is_known(places: Places | None) -> bool:
