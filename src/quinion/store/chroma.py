@@ -117,18 +117,6 @@ class Chroma:
                 vectors.append(np.asarray(found["embeddings"], np.float32))
         return records, np.concatenate(vectors) if vectors else np.empty((0, 0), np.float32)
 
-    def near(
-        self, collection: str, vector: "NDArray[np.float32]", limit: int
-    ) -> list[tuple[str, float]]:
-        """The ids of the records nearest to the vector, with their distances, nearest first."""
-        target = self._collection(collection)
-        with self._failures():
-            found = target.query(
-                query_embeddings=vector.ravel().tolist(), n_results=limit, include=["distances"]
-            )
-        rows = zip(found["ids"][0], (found["distances"] or [[]])[0], strict=True)
-        return sorted(rows, key=lambda row: (row[1], row[0]))
-
     def delete(self, collection: str, ids: Sequence[str]) -> None:
         """Remove the records with these ids; none is fine."""
         target = self._collection(collection)

@@ -13,7 +13,7 @@ import numpy as np
 
 from quinion.model.record import Metadata
 from quinion.store.filters import NEGATIONS, Where, as_operators, passes
-from quinion.store.rows import Places
+from quinion.store.places import BLOCK, Mask, add, lay, remove
 
 SCHEMA = """
 CREATE TABLE IF NOT EXISTS facts (
@@ -24,12 +24,14 @@ CREATE TABLE IF NOT EXISTS facts (
     UNIQUE (collection, key, value)
 );
 CREATE TABLE IF NOT EXISTS holders (
-    fact INTEGER NOT NULL, place INTEGER NOT NULL, PRIMARY KEY (fact, place)
+    fact INTEGER NOT NULL, block INTEGER NOT NULL, places BLOB NOT NULL, PRIMARY KEY (fact, block)
 ) WITHOUT ROWID;
 """
 LONGEST = 256
 """Characters. Longer values are not noted, and filters on them read the records."""
 LONG = "long"
+ALL = "", "all"
+"""What every record has."""
 MOST_REMEMBERED = 200_000
 """So that they are not looked up for each record."""
 
@@ -48,18 +50,32 @@ class Facts:
         self._known: dict[tuple[int, str, str], int] = {}
 
     def note(self, collection: int, held: Iterable[tuple[int, Metadata]]) -> None:
-        """Note what the records at these places have."""
-        self._writer.executemany(
-            "INSERT OR IGNORE INTO holders (fact, place) VALUES (?, ?)",
-            list(self._pairs(collection, held)),
-        )
+        """Note what the records at these places have, of whom nothing is noted."""
+        for number, wanted in self._by_block(collection, held):
+            old = self._blocks(number, wanted)
+            self._writer.executemany(
+                "INSERT OR REPLACE INTO holders (fact, block, places) VALUES (?, ?, ?)",
+                [
+                    (fact, number, add(old.get(fact, b""), places))
+                    for fact, places in wanted.items()
+                ],
+            )
 
     def forget(self, collection: int, held: Iterable[tuple[int, Metadata]]) -> None:
         """Take back what was noted of the records at these places."""
-        self._writer.executemany(
-            "DELETE FROM holders WHERE fact = ? AND place = ?",
-            list(self._pairs(collection, held)),
-        )
+        for number, wanted in self._by_block(collection, held):
+            left = {
+                fact: remove(block, wanted[fact])
+                for fact, block in self._blocks(number, wanted).items()
+            }
+            self._writer.executemany(
+                "UPDATE holders SET places = ? WHERE fact = ? AND block = ?",
+                [(block, fact, number) for fact, block in left.items() if block],
+            )
+            self._writer.executemany(
+                "DELETE FROM holders WHERE fact = ? AND block = ?",
+                [(fact, number) for fact, block in left.items() if not block],
+            )
 
     def drop_unheld(self, collection: int, gone: Iterable[Metadata]) -> None:
         """Forget those of these values that no record has any more."""
@@ -84,51 +100,69 @@ class Facts:
         """Look everything up again: what was remembered may have been rolled back."""
         self._known.clear()
 
-    def candidates(self, collection: int, where: Where, most: int | None) -> Places | None:
-        """Places among which are all records that match; None if that would be more than `most`,
-        or if it can only be told from the records themselves."""
-        found: Places | None = None
+    def everybody(self, collection: int, size: int) -> Mask:
+        """Where the collection has records, on a mask of that size."""
+        written = (collection, *ALL)
+        query = "SELECT number FROM facts WHERE collection = ? AND key = ? AND value = ?"
+        return self._lay([number for (number,) in self._read(query, written)], size)
+
+    def candidates(self, collection: int, where: Where, size: int) -> Mask | None:
+        """Where all records are that match, and perhaps others; None if it can only be told
+        from the records themselves."""
+        found: Mask | None = None
         for key, condition in where.items():
-            for part in self._narrow(collection, key, condition, most):
+            for part in self._narrow(collection, key, condition, size):
                 if part is not None:
-                    found = part if found is None else np.intersect1d(found, part)
+                    found = part if found is None else found & part
         return found
 
     def _narrow(
-        self, collection: int, key: str, condition: Any, most: int | None
-    ) -> Iterator[Places | None]:
+        self, collection: int, key: str, condition: Any, size: int
+    ) -> Iterator[Mask | None]:
         """Candidates by one part of a filter; of several, each alone would do."""
         if key == "$and":
             for part in condition:
-                yield self.candidates(collection, part, most)
+                yield self.candidates(collection, part, size)
         elif key == "$or":
-            parts = [self.candidates(collection, part, most) for part in condition]
-            union = np.unique(np.concatenate([np.empty(0, np.int64), *filter(_is_known, parts)]))
-            fits = most is None or len(union) <= most
-            yield union if fits and all(map(_is_known, parts)) else None
+            parts = [self.candidates(collection, part, size) for part in condition]
+            known = [part for part in parts if part is not None]
+            yield np.logical_or.reduce(known) if len(known) == len(parts) else None
         else:
             for name, operand in as_operators(condition).items():
-                if name not in NEGATIONS:
-                    yield self._holders(collection, key, name, operand, most)
+                if name in NEGATIONS:
+                    # Those that are known to have it; whoever has a long value may not.
+                    holders, _ = self._holders(collection, key, NEGATIONS[name], operand, size)
+                    yield ~holders
+                else:
+                    holders, complete = self._holders(collection, key, name, operand, size)
+                    yield holders if complete else None
 
     def _holders(
-        self, collection: int, key: str, name: str, operand: Any, most: int | None
-    ) -> Places | None:
-        """The places of all records whose value of this key passes."""
+        self, collection: int, key: str, name: str, operand: Any, size: int
+    ) -> tuple[Mask, bool]:
+        """Who has a value of this key that passes, and whether these are all."""
         values = self._values(collection, key, name, operand)
-        if any(value == LONG for _, value in values):
-            return None
-        chosen = [fact for fact, value in values if passes(json.loads(value), name, operand)]
-        found = self._read(
-            "SELECT place FROM holders WHERE fact IN (SELECT value FROM json_each(?)) LIMIT ?",
-            (json.dumps(chosen), -1 if most is None else most + 1),
-        )
-        if most is not None and len(found) > most:
-            return None
-        return np.unique(np.array([place for (place,) in found], np.int64))
+        short = [(fact, value) for fact, value in values if value not in (LONG, ALL[1])]
+        chosen = [fact for fact, value in short if passes(json.loads(value), name, operand)]
+        return self._lay(chosen, size), all(value != LONG for _, value in values)
+
+    def _lay(self, facts: Sequence[int], size: int) -> Mask:
+        """Who has one of these facts."""
+        mask = np.zeros(size, np.bool_)
+        query = "SELECT block, places FROM holders WHERE fact IN (SELECT value FROM json_each(?))"
+        for number, block in self._read(query, (json.dumps(facts),)):
+            lay(mask, number, block)
+        return mask
 
     def _values(self, collection: int, key: str, name: str, operand: Any) -> list[Any]:
         """The facts of a key that may pass: where it is known how they are written, these alone."""
+        if name == "$contains":
+            # What a text has in it is in what is written of it too.
+            return self._read(
+                "SELECT number, value FROM facts WHERE collection = ? AND key = ? "
+                "AND (instr(value, ?) OR value = ?)",
+                (collection, key, json.dumps(operand)[1:-1], LONG),
+            )
         if name not in ("$eq", "$in"):
             return self._read(
                 "SELECT number, value FROM facts WHERE collection = ? AND key = ?",
@@ -142,12 +176,25 @@ class Facts:
             (collection, key, json.dumps(written)),
         )
 
-    def _pairs(
+    def _by_block(
         self, collection: int, held: Iterable[tuple[int, Metadata]]
-    ) -> Iterator[tuple[int, int]]:
+    ) -> Iterable[tuple[int, dict[int, list[int]]]]:
+        """The facts of these records with who has them, block by block."""
+        blocks: dict[int, dict[int, list[int]]] = {}
         for place, metadata in held:
+            number, rest = divmod(place, BLOCK)
+            block = blocks.setdefault(number, {})
             for key, value in _facts(metadata):
-                yield self._number(collection, key, value), place
+                block.setdefault(self._number(collection, key, value), []).append(rest)
+        return blocks.items()
+
+    def _blocks(self, number: int, facts: Iterable[int]) -> dict[int, bytes]:
+        """What is noted of these facts in one block."""
+        query = (
+            "SELECT fact, places FROM json_each(?) JOIN holders "
+            "ON fact = json_each.value AND block = ?"
+        )
+        return dict(self._writer.execute(query, (json.dumps(list(facts)), number)))
 
     def _number(self, collection: int, key: str, value: str) -> int:
         """The number of a fact, which is noted if it has not been met before."""
@@ -164,7 +211,9 @@ class Facts:
 
 
 def _facts(metadata: Metadata) -> Iterator[tuple[str, str]]:
-    """What is noted of a record: each key with its value, or that it is a long one."""
+    """What is noted of a record: that it is there, and each key with its value, or that it is a
+    long one."""
+    yield ALL
     for key, value in metadata.items():
         text = json.dumps(value)
         yield key, text if len(text) <= LONGEST else LONG
@@ -177,7 +226,3 @@ def _forms(value: Any) -> set[str]:
         equal = [float(value), *([int(value)] if value == value // 1 else [])]
         forms |= {json.dumps(one) for one in (*equal, True, False) if one == value}
     return forms
-
-
-def _is_known(places: Places | None) -> bool:
-    return places is not None

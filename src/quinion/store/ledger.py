@@ -1,11 +1,12 @@
 """The ledger: every record with its vector, kept in the home beside Chroma.
 
-Chroma has the graph that finds neighbours among many vectors. What is slow there is quick here:
-a record by its id, the records that pass a filter, exact search among few. And what Chroma loses
-(a damaged folder, a crash of its own) can be made again from here without embedding anything.
+All that is read is read here: a record by its id, the records that pass a filter, the nearest
+among few or a million, filtered or not. And what Chroma loses (a damaged folder, a crash of its
+own) can be made again from here without embedding anything.
 
 `ledger.db` (SQLite) has the texts and the metadata; `rows` has the vectors, each at the place
-that its record notes; `facts` finds records by what their metadata says.
+that its record notes; `facts` finds records by what their metadata says; `codes` finds vectors
+that may be near where there are too many to look at each.
 
 A write is one transaction. Calls block and may come from many threads: there is one writer, and
 readers do not wait for it.
@@ -27,14 +28,16 @@ from numpy.typing import NDArray
 
 from quinion.errors import StoreUnavailable
 from quinion.model.record import Metadata, Record
+from quinion.store.codes import Codes
 from quinion.store.facts import SCHEMA, Facts
 from quinion.store.filters import Where, matches
-from quinion.store.rows import Places, Rows, Vectors
+from quinion.store.places import Mask, Places
+from quinion.store.rows import FLOAT, Rows, Vectors
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS collections (
     number INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, dimensions INTEGER NOT NULL,
-    fingerprint TEXT NOT NULL DEFAULT ''
+    fingerprint TEXT NOT NULL DEFAULT '', centre BLOB
 );
 CREATE TABLE IF NOT EXISTS records (
     number INTEGER PRIMARY KEY,
@@ -61,6 +64,16 @@ WHERE collection = ? AND place IN (SELECT value FROM json_each(?))
 """
 NONE = 0
 """The number of a collection that nothing was written to."""
+ROWS, CODES = ".rows", ".codes"
+EXACT = 20_000
+"""Among so many vectors the nearest are found by looking at each, in a few milliseconds."""
+FEW = 8_000
+"""As many as that where they lie apart, as those that pass a filter do."""
+CODED = 16_384
+"""From so many places on there are codes, so that they are there when they are needed."""
+LEAST_LOOKED_AT = 2_000
+LOOKED_AT = 40
+"""How many vectors are looked at for each that is wanted, where codes have chosen them."""
 
 
 class Ledger:
@@ -73,8 +86,8 @@ class Ledger:
         self._readers: LifoQueue[sqlite3.Connection] = LifoQueue()
         self._rows: dict[int, Rows] = {}
         self._numbers: dict[str, int] = {}
-        self._live: dict[str, tuple[int, Places]] = {}
-        self._counts: dict[str, tuple[int, int]] = {}
+        self._codes: dict[int, Codes] = {}
+        self._live: dict[str, tuple[int, Mask, int]] = {}
         self._versions: Counter[str] = Counter()
         with self._failures():
             if folder:
@@ -87,19 +100,14 @@ class Ledger:
         """Let go of the files."""
         for rows in self._rows.values():
             rows.close()
+        self._close_codes()
         while not self._readers.empty():
             self._readers.get().close()
         self._writer.close()
 
     def count(self, collection: str) -> int:
         """How many records the collection has."""
-        now = self._versions[collection]  # before reading: a change meanwhile makes it stale
-        version, known = self._counts.get(collection, (-1, 0))
-        if version != now:
-            query = "SELECT count(*) FROM records WHERE collection = ?"
-            [(known,)] = self._read(query, (self._number(collection),))
-            self._counts[collection] = now, known
-        return known
+        return self._everybody(collection)[1]
 
     def fingerprint(self, collection: str) -> str:
         """The mark of the model that the collection's vectors come from; empty: it has none."""
@@ -118,17 +126,6 @@ class Ledger:
         query = "SELECT id FROM records WHERE collection = ?"
         return [id_ for (id_,) in self._read(query, (self._number(collection),))]
 
-    def places(self, collection: str) -> Places:
-        """Where the vectors of all records are."""
-        now = self._versions[collection]  # before reading: a change meanwhile makes it stale
-        version, live = self._live.get(collection, (-1, None))
-        if live is None or version != now:
-            query = "SELECT place FROM records WHERE collection = ? ORDER BY place"
-            rows = self._read(query, (self._number(collection),))
-            live = np.fromiter((place for (place,) in rows), np.int64)
-            self._live[collection] = now, live
-        return live
-
     def get(
         self, collection: str, *, ids: Sequence[str] | None = None, where: Where | None = None
     ) -> list[Record]:
@@ -136,8 +133,9 @@ class Ledger:
         number = self._number(collection)
         if ids is not None:
             found = self._read(_RECORDS_OF, (number, json.dumps(list(ids))))
-        elif where and (places := self.candidates(collection, where)) is not None:
-            found = self._read(_RECORDS_AT, (number, json.dumps(places.tolist())))
+        elif where and (mask := self.candidates(collection, where)) is not None:
+            places = np.flatnonzero(mask).tolist()
+            found = self._read(_RECORDS_AT, (number, json.dumps(places)))
         else:
             found = self._read(_RECORDS, (number,))
         records = (Record(id_, text, json.loads(data)) for _, id_, text, data, _ in sorted(found))
@@ -148,21 +146,36 @@ class Ledger:
         found = self._read(_RECORDS_AT, (self._number(collection), json.dumps(list(places))))
         return {place: Record(id_, text, json.loads(data)) for _, id_, text, data, place in found}
 
-    def candidates(self, collection: str, where: Where, most: int | None = None) -> Places | None:
-        """Places among which are all records that match; see `Facts.candidates`."""
-        return self._facts.candidates(self._number(collection), where, most)
+    def candidates(self, collection: str, where: Where) -> Mask | None:
+        """Where all records are that match, and perhaps others; see `Facts.candidates`."""
+        everybody, _ = self._everybody(collection)
+        found = self._facts.candidates(self._number(collection), where, len(everybody))
+        return None if found is None else found & everybody
 
     def nearest(
-        self, collection: str, vector: Vectors, places: Places
+        self, collection: str, vector: Vectors, most: int, mask: Mask | None = None
     ) -> tuple[Places, NDArray[np.float32]]:
-        """The places by the distance of their vectors, nearest first, and these distances."""
-        number = self._number(collection)
-        if not len(places):
-            return places, np.empty(0, np.float32)
+        """The places, of those on the mask, whose vectors are nearest, nearest first, and their
+        distances. So many are given as there are, or `most`."""
+        if mask is None:
+            mask, count = self._everybody(collection)
+        else:
+            count = int(np.count_nonzero(mask))
+        if not count:
+            return np.empty(0, np.int64), np.empty(0, np.float32)
+        number, vector = self._number(collection), vector.ravel()
+        codes = self._open_codes(number)
+        if codes and count > (EXACT if count * 2 > len(mask) else FEW):
+            places = codes.near(vector, mask, max(LEAST_LOOKED_AT, LOOKED_AT * most))
+        else:
+            places = np.flatnonzero(mask)
         # Of unit vectors; what is rounded must not be nearer than the same.
-        products = self._open_rows(number).dot(places, vector.ravel())
-        distances = np.maximum(2.0 - 2.0 * products, 0.0)
-        order = np.argsort(distances, kind="stable")
+        distances = np.maximum(2.0 - 2.0 * self._open_rows(number).dot(places, vector), 0.0)
+        if len(places) > most:
+            reached = np.partition(distances, most - 1)[most - 1]
+            chosen = np.flatnonzero(distances <= reached)
+            places, distances = places[chosen], distances[chosen]
+        order = np.argsort(distances, kind="stable")[:most]
         return places[order], distances[order]
 
     def vectors(self, collection: str, records: Sequence[Record]) -> Vectors:
@@ -187,6 +200,7 @@ class Ledger:
             rows = self._open_rows(number, vectors.shape[1])
             rows.write(places, vectors)
             rows.sync()
+            self._encode(number, places, vectors)
             self._writer.executemany(
                 "INSERT INTO records (collection, id, place, text, metadata) VALUES (?, ?, ?, ?, ?)"
                 " ON CONFLICT DO UPDATE SET text = excluded.text, metadata = excluded.metadata",
@@ -240,11 +254,13 @@ class Ledger:
             ):
                 self._writer.execute(statement, (number,))
             self._numbers.pop(collection, None)
-        rows = self._rows.pop(number, None)
-        if rows:
+        if rows := self._rows.pop(number, None):
             rows.close()
-        if self._folder:
-            self._rows_path(number).unlink(missing_ok=True)
+        if codes := self._codes.pop(number, None):
+            codes.close()
+        for suffix in (ROWS, CODES):
+            if path := self._path(number, suffix):
+                path.unlink(missing_ok=True)
 
     def _assign(
         self,
@@ -312,13 +328,61 @@ class Ledger:
                 if not dimensions:
                     query = "SELECT dimensions FROM collections WHERE number = ?"
                     [(dimensions,)] = self._read(query, (number,))
-                path = self._rows_path(number) if self._folder else None
-                self._rows[number] = Rows(path, dimensions)
+                self._rows[number] = Rows(self._path(number, ROWS), dimensions)
             return self._rows[number]
 
-    def _rows_path(self, number: int) -> Path:
-        assert self._folder
-        return self._folder / f"{number}.rows"
+    def _open_codes(self, number: int) -> Codes | None:
+        """The codes of a collection, if it has been large enough to need them."""
+        with self._opening:
+            if number not in self._codes:
+                query = "SELECT centre FROM collections WHERE number = ? AND centre NOTNULL"
+                for (centre,) in self._read(query, (number,)):
+                    self._make_codes(number, np.frombuffer(centre, FLOAT))
+            return self._codes.get(number)
+
+    def _make_codes(self, number: int, centre: Vectors) -> None:
+        codes = Codes(self._path(number, CODES), centre)
+        rows = self._open_rows(number)
+        for start in range(len(codes), len(rows), CODED):
+            places = np.arange(start, min(start + CODED, len(rows)))
+            codes.write(places, rows.take(places))
+        codes.sync()
+        self._codes[number] = codes
+
+    def _encode(self, number: int, places: Places, vectors: Vectors) -> None:
+        """Write the codes of these vectors, once there are so many that codes are needed."""
+        with self._opening:
+            if codes := self._open_codes(number):
+                codes.write(places, vectors)
+                codes.sync()
+            elif places.max() >= CODED:
+                centre = self._open_rows(number).take(np.arange(CODED)).mean(axis=0)
+                if path := self._path(number, CODES):
+                    path.unlink(missing_ok=True)  # of a transaction that was not completed
+                self._make_codes(number, centre)
+                self._writer.execute(
+                    "UPDATE collections SET centre = ? WHERE number = ?",
+                    (centre.astype(FLOAT).tobytes(), number),
+                )
+
+    def _close_codes(self) -> None:
+        with self._opening:
+            while self._codes:
+                self._codes.popitem()[1].close()
+
+    def _path(self, number: int, suffix: str) -> Path | None:
+        return self._folder / f"{number}{suffix}" if self._folder else None
+
+    def _everybody(self, collection: str) -> tuple[Mask, int]:
+        """Where the collection has records, and how many they are."""
+        now = self._versions[collection]  # before reading: a change meanwhile makes it stale
+        known = self._live.get(collection)
+        if known is None or known[0] != now:
+            number = self._number(collection)
+            size = len(self._open_rows(number)) if number else 0
+            mask = self._facts.everybody(number, size)
+            known = self._live[collection] = now, mask, int(np.count_nonzero(mask))
+        return known[1:]
 
     def _connect(self) -> sqlite3.Connection:
         place = self._folder / "ledger.db" if self._folder else ":memory:"
@@ -353,6 +417,7 @@ class Ledger:
                 self._writer.execute("ROLLBACK")
                 self._facts.unlearn()
                 self._numbers.clear()
+                self._close_codes()  # their centre may not have been noted
                 raise
             self._writer.execute("COMMIT")
             self._versions[collection] += 1

@@ -1,4 +1,4 @@
-"""Vectors in one flat file, row after row, mapped into memory where they are read.
+"""Vectors, or codes of them, in one flat file, row after row, mapped into memory to be read.
 
 A row is at a place that the ledger decides. What is written is on the disk after `sync`; a row
 that nobody has noted is overwritten by the next.
@@ -8,12 +8,14 @@ import mmap
 import os
 import threading
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from quinion.store.places import Places
+
 Vectors = NDArray[np.float32]
-Places = NDArray[np.int64]
 
 FLOAT = np.dtype("<f4")
 
@@ -21,18 +23,27 @@ FLOAT = np.dtype("<f4")
 class Rows:
     """The rows of one collection; `path` None: in memory alone."""
 
-    def __init__(self, path: Path | None, dimensions: int) -> None:
+    def __init__(self, path: Path | None, dimensions: int, kind: np.dtype[Any] = FLOAT) -> None:
         self._dimensions = dimensions
-        self._width = dimensions * FLOAT.itemsize
+        self._kind = kind
+        self._width = dimensions * kind.itemsize
         self._lock = threading.Lock()
-        self._memory = np.empty((0, dimensions), np.float32)
+        self._memory = np.empty((0, dimensions), kind)
         self._descriptor = -1
         if path:
             self._descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
             self._map()
 
-    def write(self, places: Places, vectors: Vectors) -> None:
-        """Put each vector at its place."""
+    def __len__(self) -> int:
+        """How many places there are; the last ones may be unused."""
+        return len(self._memory)
+
+    def all(self) -> NDArray[Any]:
+        """What is at each place."""
+        return self._memory
+
+    def write(self, places: Places, vectors: NDArray[Any]) -> None:
+        """Put each row at its place."""
         with self._lock:
             end = int(places.max()) + 1
             if end > len(self._memory):
@@ -41,7 +52,7 @@ class Rows:
                 self._memory[places] = vectors
                 return
             breaks = np.flatnonzero(np.diff(places) != 1) + 1
-            data = np.ascontiguousarray(vectors, FLOAT)
+            data = np.ascontiguousarray(vectors, self._kind)
             for first, part in zip([0, *breaks], np.split(data, breaks), strict=True):
                 _write_all(self._descriptor, part.tobytes(), int(places[first]) * self._width)
 
@@ -77,7 +88,7 @@ class Rows:
             os.ftruncate(self._descriptor, rows * self._width)
             self._map()
         else:
-            larger = np.empty((rows, self._dimensions), np.float32)
+            larger = np.zeros((rows, self._dimensions), self._kind)
             larger[: len(self._memory)] = self._memory
             self._memory = larger
 
@@ -85,7 +96,7 @@ class Rows:
         rows = os.fstat(self._descriptor).st_size // self._width
         if rows:
             mapped = mmap.mmap(self._descriptor, rows * self._width, prot=mmap.PROT_READ)
-            self._memory = np.frombuffer(mapped, FLOAT).reshape(rows, self._dimensions)
+            self._memory = np.frombuffer(mapped, self._kind).reshape(rows, self._dimensions)
 
 
 def _write_all(descriptor: int, data: bytes, start: int) -> None:

@@ -1,8 +1,8 @@
 """The vector store: collections of records, each with a vector, searched by nearness and filters.
 
-Two things hold the same records: the ledger, which answers whatever can be answered exactly, and
-Chroma, which the contracts prescribe and whose graph finds neighbours among very many. Where they
-do not agree when a collection is first used, each gets what it lacks from the other.
+Two things hold the same records: the ledger, which answers, and Chroma, which the contracts
+prescribe and other programs read. Where they do not agree when a collection is first used, each
+gets what it lacks from the other.
 
 Records that are being written are hidden from queries until they are whole, so a search never
 shows half a document. Calls block; the pipeline chooses their thread.
@@ -18,17 +18,9 @@ from quinion.store.chroma import Chroma, Place
 from quinion.store.filters import Where, all_of, any_of, matches
 from quinion.store.journal import Trace
 from quinion.store.ledger import Ledger
-from quinion.store.rows import Places, Vectors
+from quinion.store.rows import Vectors
 
-EXACT = 20_000
-"""Among so many vectors the nearest are found by looking at each, in a few milliseconds."""
-FEW = 8_000
-"""As many as that where they lie apart, as those that pass a filter do."""
-WIDER = 4
-WIDEST = 4_000
-"""How many neighbours the graph is asked for at the most. Beyond that, all are looked at."""
-WALK = 64
-"""Records that are looked at in one go."""
+WIDER = 8
 STEP = 1_000
 
 T = TypeVar("T")
@@ -101,77 +93,26 @@ class VectorStore:
     def query(
         self, collection: str, vector: Vectors, limit: int, where: Where | None = None
     ) -> list[Hit]:
-        """The records nearest to the vector among those that match, best first.
-
-        Exact where there are few to look at: in a small collection, or behind a filter that few
-        pass. Else Chroma's graph says which are near, and they are looked at until enough match.
-        """
+        """The records nearest to the vector among those that match, best first."""
         self._agree(collection)
         self._check_model(collection)
         if self._hides_all(collection):
             return []
         condition = all_of(where, *self._hiding(collection))
-        count = self._ledger.count(collection)
-        few = self._ledger.candidates(collection, condition, FEW) if condition else None
-        if few is None and count <= EXACT:
-            few = self._ledger.places(collection)
-        if few is not None:
-            places, distances = self._ledger.nearest(collection, vector, few)
-            return self._walk_places(collection, places, distances, limit, condition)
-        return self._walk_graph(collection, vector, limit, condition, count)
-
-    def _walk_places(
-        self,
-        collection: str,
-        places: Places,
-        distances: Vectors,
-        limit: int,
-        condition: Where | None,
-    ) -> list[Hit]:
-        """The first that match, from the nearest on."""
-        hits: list[Hit] = []
-        step = max(WALK, limit)
-        for start in range(0, len(places), step):
-            some = places[start : start + step].tolist()
-            records = self._ledger.at(collection, some)
-            hits += [
-                Hit(records[place], score_of_distance(float(distance)))
-                for place, distance in zip(some, distances[start : start + step], strict=True)
+        mask = self._ledger.candidates(collection, condition) if condition else None
+        most = limit
+        while True:
+            places, distances = self._ledger.nearest(collection, vector, most, mask)
+            records = self._ledger.at(collection, places.tolist())
+            hits = [
+                Hit(records[place], score_of_distance(distance))
+                for place, distance in zip(places.tolist(), distances.tolist(), strict=True)
                 if place in records
                 and (condition is None or matches(records[place].metadata, condition))
             ]
-            if len(hits) >= limit:
-                break
-        return hits[:limit]
-
-    def _walk_graph(
-        self,
-        collection: str,
-        vector: Vectors,
-        limit: int,
-        condition: Where | None,
-        count: int,
-    ) -> list[Hit]:
-        """More and more of the nearest, until enough of them match."""
-        asked = limit if condition is None else limit * WIDER
-        while True:
-            asked = min(asked, count)
-            near = self._chroma.near(collection, vector, asked)
-            records = {r.id: r for r in self._ledger.get(collection, ids=[id_ for id_, _ in near])}
-            hits = [
-                Hit(records[id_], score_of_distance(distance))
-                for id_, distance in near
-                if id_ in records
-                and (condition is None or matches(records[id_].metadata, condition))
-            ]
-            if len(hits) >= limit or asked == count:
+            if len(hits) >= limit or len(places) < most:
                 return hits[:limit]
-            asked *= WIDER
-            if asked > WIDEST:
-                places, distances = self._ledger.nearest(
-                    collection, vector, self._ledger.places(collection)
-                )
-                return self._walk_places(collection, places, distances, limit, condition)
+            most *= WIDER
 
     def delete(self, trace: Trace) -> None:
         """Remove the records that the trace names; none is fine."""

@@ -156,8 +156,8 @@ def test_records_are_read_and_filtered_whichever_way(
 ) -> None:
     monkeypatch.setattr("quinion.store.chroma.PAGE", 7)
     monkeypatch.setattr("quinion.store.chroma.MOST_IDS", 5)
-    monkeypatch.setattr("quinion.store.vectors.EXACT", 10)
-    monkeypatch.setattr("quinion.store.vectors.FEW", 10)
+    for name in ("CODED", "EXACT", "FEW"):
+        monkeypatch.setattr(f"quinion.store.ledger.{name}", 10)
     records = [Record(f"n{n}", "n", {"path": f"/{n % 2}/{n}", "all": "x"}) for n in range(60)]
     vectors = np.stack([unit(1, n / 30) for n in range(60)])
     store.upsert("many", records, vectors)

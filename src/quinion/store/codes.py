@@ -1,0 +1,104 @@
+"""One bit for each number of each vector: which of very many vectors may be the nearest.
+
+A bit says on which side of the collection's centre the number lies. Where two vectors are near
+each other few of their bits differ, and a million codes are compared in some ten milliseconds,
+whatever filter lies on them. So a few thousand places are found that have the nearest vectors
+among them, and the vectors themselves decide. docs/benchmarks.md says how seldom one is missed.
+
+In memory the codes lie in planes, the first 64 bits of all vectors together, then the next,
+which is what makes comparing quick. In their file they lie row after row, as vectors do.
+"""
+
+import threading
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from quinion.store.places import Mask, Places
+from quinion.store.rows import Rows, Vectors
+
+WORD = np.dtype("<u8")
+WORD_BITS = 64
+AT_ONCE = 8_192
+"""Codes that are compared in one go: what a processor keeps close at hand."""
+SPARSE = 4
+"""Where one in so many places is meant or fewer, their codes are gathered first."""
+FAR = np.iinfo(np.uint16).max
+"""More bits than there are in a code."""
+
+Words = NDArray[np.uint64]
+Differences = NDArray[np.uint16]
+
+
+class Codes:
+    """The codes of one collection, made with its centre; `path` None: in memory alone."""
+
+    def __init__(self, path: Path | None, centre: Vectors) -> None:
+        self._centre = centre
+        self._rows = Rows(path, -(-len(centre) // WORD_BITS), WORD)
+        self._planes: Words = np.ascontiguousarray(self._rows.all().T)
+        self._lock = threading.Lock()
+
+    def __len__(self) -> int:
+        """How many places have a code."""
+        return int(self._planes.shape[1])
+
+    def write(self, places: Places, vectors: Vectors) -> None:
+        """Put the code of each vector at its place."""
+        codes = self._encode(vectors)
+        with self._lock:
+            self._rows.write(places, codes)
+            if len(self._rows) > len(self):
+                larger = np.zeros((self._planes.shape[0], len(self._rows)), WORD)
+                larger[:, : len(self)] = self._planes
+                self._planes = larger
+            self._planes[:, places] = codes.T
+
+    def near(self, vector: Vectors, mask: Mask, count: int) -> Places:
+        """At least `count` of the masked places, if there are so many, in ascending order: those
+        whose codes differ least from that of the vector."""
+        [code] = self._encode(vector.reshape(1, -1))
+        planes = self._planes
+        mask = mask[: planes.shape[1]]
+        if np.count_nonzero(mask) * SPARSE <= len(mask):
+            places = np.flatnonzero(mask)
+            return places[_least(_compare(planes[:, places], code), count)]
+        differences = _compare(planes[:, : len(mask)], code)
+        differences[~mask] = FAR
+        return _least(differences, count)
+
+    def sync(self) -> None:
+        """Have all that was written on the disk."""
+        self._rows.sync()
+
+    def close(self) -> None:
+        """Let go of the file."""
+        self._rows.close()
+
+    def _encode(self, vectors: Vectors) -> Words:
+        bits = np.packbits(vectors > self._centre, axis=1)
+        codes = np.zeros((len(vectors), self._planes.shape[0] * WORD.itemsize), np.uint8)
+        codes[:, : bits.shape[1]] = bits
+        return codes.view(WORD)
+
+
+def _compare(planes: Words, code: Words) -> Differences:
+    """By how many bits each of the codes differs from this one."""
+    count = planes.shape[1]
+    differences = np.empty(count, np.uint16)
+    for start in range(0, count, AT_ONCE):
+        part = planes[:, start : start + AT_ONCE]
+        sums = np.zeros(part.shape[1], np.uint16)
+        for plane, word in zip(part, code, strict=True):
+            sums += np.bitwise_count(plane ^ word)
+        differences[start : start + AT_ONCE] = sums
+    return differences
+
+
+def _least(differences: Differences, count: int) -> Places:
+    """Where the smallest are, with all that are as small as the last of them."""
+    meant = differences[differences < FAR]
+    reached = np.cumsum(np.bincount(meant))
+    limit = np.searchsorted(reached, count) if count < len(meant) else FAR - 1
+    return np.flatnonzero(differences <= limit)
