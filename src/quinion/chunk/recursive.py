@@ -5,14 +5,15 @@ gives with `keep_separator="end"` (`bench/ingest.py` compares the two on real do
 is written again because we need to know where each chunk lies, so that page numbers are
 exact, and because that splitter brings LangChain's core along for a hundred lines.
 
-Everything here is spans into one text: a chunk is never copied together from parts.
+Pages are taken one by one: everything here is spans into one text, of which only so much is
+kept as the next chunk needs.
 """
 
 from bisect import bisect_right
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import accumulate
+from itertools import chain
 
 from quinion.model.chunk import Chunk
 from quinion.model.page import Page
@@ -39,32 +40,89 @@ def join_pages(pages: Sequence[Page]) -> str:
     return PAGE_BREAK.join(page.text for page in pages)
 
 
-def chunk_pages(pages: Sequence[Page], sizes: Sizes = STANDARD) -> list[Chunk]:
-    """Split the joined text of `pages` and say on which of them each chunk lies."""
-    text = join_pages(pages)
-    written = [page for page in pages if page.text]
-    starts = _page_starts(pages)
-    numbers = [page.number for page in written]
-    return [
-        Chunk(
-            index=index,
-            text=text[start:end],
+class Chunker:
+    """Splits the joined text of pages as they come, and says on which of them each chunk lies.
+
+    A chunk is given as soon as no later page can change it, so that chunks can be embedded
+    while pages are still being read. What is given is the same however they come.
+    """
+
+    def __init__(self, sizes: Sizes = STANDARD) -> None:
+        self._sizes = sizes
+        self._merging = _Merging(sizes)
+        self._text = ""  # as much of it as is needed, which begins at
+        self._base = 0
+        self._cut = 0  # up to where it has been cut into pieces
+        self._count = 0
+        self._starts: list[int] = []
+        self._numbers: list[int] = []
+        self._pages = 0
+
+    def add(self, page: Page) -> list[Chunk]:
+        """The chunks that are certain now."""
+        if self._pages:
+            self._text += PAGE_BREAK
+        self._pages += 1
+        if page.text:
+            self._starts.append(self._base + len(self._text))
+            self._numbers.append(page.number)
+            self._text += page.text
+        return self._give(self._cut_paragraphs())
+
+    def finish(self) -> list[Chunk]:
+        """The chunks that are left, once all pages were added."""
+        end = self._base + len(self._text)
+        if self._cut:
+            rest = [(self._cut, end)] if self._cut < end else []
+            spans = [*chain.from_iterable(map(self._take, rest)), *self._merging.flush()]
+        else:
+            spans = list(_split(self._text, (0, end), SEPARATORS, self._sizes))
+        return self._give(spans)
+
+    def _cut_paragraphs(self) -> Iterator[Span]:
+        """What follows from the paragraphs that are whole; what separates them is always the
+        first separator, once it occurs."""
+        while (found := self._text.find(SEPARATORS[0], self._cut - self._base)) >= 0:
+            piece = self._cut, self._base + found + len(SEPARATORS[0])
+            yield from self._take(piece)
+            self._cut = piece[1]
+
+    def _take(self, piece: Span) -> Iterator[Span]:
+        if piece[1] - piece[0] < self._sizes.size:
+            yield from self._merging.add(piece)
+            return
+        yield from self._merging.flush()
+        local = piece[0] - self._base, piece[1] - self._base
+        for start, end in _split(self._text, local, SEPARATORS[1:], self._sizes):
+            yield self._base + start, self._base + end
+
+    def _give(self, spans: Iterable[Span]) -> list[Chunk]:
+        chunks = [chunk for span in spans if (chunk := self._chunk(span))]
+        pending = self._merging.start
+        needed = self._cut if pending is None else pending
+        self._text, self._base = self._text[needed - self._base :], needed
+        return chunks
+
+    def _chunk(self, span: Span) -> Chunk | None:
+        local = _strip(self._text, span[0] - self._base, span[1] - self._base)
+        if local is None:
+            return None
+        start, end = self._base + local[0], self._base + local[1]
+        first, last = bisect_right(self._starts, start) - 1, bisect_right(self._starts, end - 1)
+        self._count += 1
+        return Chunk(
+            index=self._count - 1,
+            text=self._text[slice(*local)],
             start=start,
             end=end,
-            pages=tuple(numbers[bisect_right(starts, start) - 1 : bisect_right(starts, end - 1)]),
+            pages=tuple(self._numbers[first:last]),
         )
-        for index, (start, end) in enumerate(split(text, sizes))
-    ]
 
 
-def _page_starts(pages: Sequence[Page]) -> list[int]:
-    """Where each page that has text begins in the joined text."""
-    lengths = (len(page.text) + len(PAGE_BREAK) for page in pages)
-    return [
-        start
-        for start, page in zip(accumulate(lengths, initial=0), pages, strict=False)
-        if page.text
-    ]
+def chunk_pages(pages: Iterable[Page], sizes: Sizes = STANDARD) -> list[Chunk]:
+    """Split the joined text of `pages` and say on which of them each chunk lies."""
+    chunker = Chunker(sizes)
+    return [*chain.from_iterable(map(chunker.add, pages)), *chunker.finish()]
 
 
 def split(text: str, sizes: Sizes = STANDARD) -> list[Span]:
@@ -79,18 +137,17 @@ def split(text: str, sizes: Sizes = STANDARD) -> list[Span]:
 def _split(text: str, span: Span, separators: Sequence[str], sizes: Sizes) -> Iterator[Span]:
     """Split at the first separator that occurs; split again what is still too long."""
     separator, finer = _first_that_occurs(text, span, separators)
-    short: list[Span] = []
+    merging = _Merging(sizes)
     for piece in _pieces(text, span, separator):
         if piece[1] - piece[0] < sizes.size:
-            short.append(piece)
+            yield from merging.add(piece)
             continue
-        yield from _merge(short, sizes)
-        short = []
+        yield from merging.flush()
         if finer:
             yield from _split(text, piece, finer, sizes)
         else:
             yield piece
-    yield from _merge(short, sizes)
+    yield from merging.flush()
 
 
 def _first_that_occurs(
@@ -115,21 +172,35 @@ def _pieces(text: str, span: Span, separator: str) -> Iterator[Span]:
         yield start, end
 
 
-def _merge(pieces: Sequence[Span], sizes: Sizes) -> Iterator[Span]:
-    """Put adjoining pieces together up to the size, each time starting back by the overlap."""
-    window: deque[Span] = deque()
-    total = 0
-    for piece in pieces:
+class _Merging:
+    """Puts adjoining pieces together up to the size, each time starting back by the overlap."""
+
+    def __init__(self, sizes: Sizes) -> None:
+        self._sizes = sizes
+        self._window: deque[Span] = deque()
+        self._total = 0
+
+    @property
+    def start(self) -> int | None:
+        """Where what is not given yet begins."""
+        return self._window[0][0] if self._window else None
+
+    def add(self, piece: Span) -> Iterator[Span]:
         length = piece[1] - piece[0]
-        if window and total + length > sizes.size:
-            yield window[0][0], window[-1][1]
-            while total > sizes.overlap or (total + length > sizes.size and total > 0):
-                first = window.popleft()
-                total -= first[1] - first[0]
-        window.append(piece)
-        total += length
-    if window:
-        yield window[0][0], window[-1][1]
+        size, overlap = self._sizes.size, self._sizes.overlap
+        if self._window and self._total + length > size:
+            yield self._window[0][0], self._window[-1][1]
+            while self._total > overlap or (self._total + length > size and self._total > 0):
+                first = self._window.popleft()
+                self._total -= first[1] - first[0]
+        self._window.append(piece)
+        self._total += length
+
+    def flush(self) -> Iterator[Span]:
+        if self._window:
+            yield self._window[0][0], self._window[-1][1]
+        self._window.clear()
+        self._total = 0
 
 
 def _strip(text: str, start: int, end: int) -> Span | None:

@@ -1,15 +1,19 @@
 """The compositions that take a document in: read it, index it.
 
-`read` is file → pages, in worker processes; `embed` is chunks → vectors, in threads. Storing
-the outcome is `Engine.writing`, with records that the server's contract shapes.
+`read` is file → pages, in worker processes; `embed` is chunks → vectors, in threads; and
+`read_and_embed` is both at once: while pages are read, those before them are split and embedded.
+Storing the outcome is `Engine.writing`, with records that the server's contract shapes.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
+from math import inf
 from typing import Protocol
 
+import anyio
 import numpy as np
 
+from quinion.chunk.recursive import Chunker
 from quinion.embed.port import Vectors
 from quinion.extract.verdict import (
     Inspection,
@@ -19,6 +23,7 @@ from quinion.extract.verdict import (
     contains_drawings,
     decide,
 )
+from quinion.model.chunk import Chunk
 from quinion.model.line import LinedPage, lined_page_of_json
 from quinion.model.page import Method, Page
 from quinion.pipeline.engine import Engine, in_thread
@@ -32,6 +37,8 @@ SLICE_PAGES = 8
 """Small enough that a short document gets a worker soon while a long one is being read."""
 SLICE_CHUNKS = 256
 """Enough to sort by length and keep all cores busy; few enough to stop soon when cancelled."""
+
+OnPage = Callable[[Page], Awaitable[None]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,11 +64,18 @@ class Reading:
 
 
 async def read(
-    engine: Engine, source: Source, *, ocr: bool, threshold: float, progress: Progress
+    engine: Engine,
+    source: Source,
+    *,
+    ocr: bool,
+    threshold: float,
+    progress: Progress,
+    on_page: OnPage | None = None,
 ) -> Reading:
     """Read all pages, unless the document turns out to be a drawing or a photograph.
 
-    Progress counts each page twice: when it is read, and (by `embed`) when it is indexed.
+    `on_page` gets each page as soon as it and all before it are read. Progress counts each page
+    twice: when it is read, and (by `embed`) when it is indexed.
 
     Raises:
         ExtractionFailed: it can't be read, or changed meanwhile.
@@ -79,9 +93,78 @@ async def read(
         await workers.run("probe", note, path=path, numbers=numbers, options=options)
     if decide(inspection, threshold, list(probed.values())) is Verdict.PICTURE:
         return Reading(inspection, [], probed)
-    pages = await _read_pages(workers, path, inspection.page_count, options, progress)
+    pages = await _read_pages(workers, path, inspection.page_count, options, progress, on_page)
     await in_thread(check_unchanged, source)
     return Reading(inspection, pages, probed)
+
+
+async def read_and_embed(
+    engine: Engine, source: Source, *, ocr: bool, threshold: float, progress: Progress
+) -> tuple[Reading, list[Chunk], Vectors]:
+    """Read a document, and split and embed its pages while others are still being read.
+
+    A document without text has no chunks.
+
+    Raises:
+        ExtractionFailed, ModelUnavailable: as `read` and `embed` say.
+    """
+    chunker, chunks = Chunker(), list[Chunk]()
+    vectors: list[Vectors] = []
+    steps = _Steps(progress)
+    to_embed, split = anyio.create_memory_object_stream[list[Chunk]](inf)
+    reading: Reading | None = None
+
+    async def take(page: Page) -> None:
+        await to_embed.send(await in_thread(chunker.add, page))
+
+    async def read_all() -> None:
+        nonlocal reading
+        async with to_embed:
+            reading = await read(
+                engine,
+                source,
+                ocr=ocr,
+                threshold=threshold,
+                progress=steps.tell_read,
+                on_page=take,
+            )
+            await to_embed.send(await in_thread(chunker.finish))
+
+    async def embed_all() -> None:
+        embedded = 0
+        async for some in split:
+            chunks.extend(some)
+            while len(chunks) - embedded >= SLICE_CHUNKS:
+                embedded += await embed_some(embedded)
+        while embedded < len(chunks):
+            embedded += await embed_some(embedded)
+
+    async def embed_some(first: int) -> int:
+        part = chunks[first : first + SLICE_CHUNKS]
+        vectors.append(await in_thread(engine.embedder.embed, [chunk.text for chunk in part]))
+        await steps.tell_indexed(part[-1].pages[-1])
+        return len(part)
+
+    await together(read_all, embed_all)
+    assert reading is not None
+    return reading, chunks, np.concatenate(vectors) if vectors else np.empty((0, 0), np.float32)
+
+
+class _Steps:
+    """Progress of two things at once, which only ever grows."""
+
+    def __init__(self, progress: Progress) -> None:
+        self._progress = progress
+        self._read = self._indexed = self._total = 0.0
+
+    async def tell_read(self, done: float, total: float, message: str) -> None:
+        self._read, self._total = done, total
+        await self._progress(self._read + self._indexed, total, message)
+
+    async def tell_indexed(self, page: int) -> None:
+        self._indexed = page
+        message = f"indexed up to page {page} of {self._total / 2:.0f}"
+        await self._progress(self._read + self._indexed, self._total, message)
 
 
 class Embeddable(Protocol):
@@ -124,7 +207,7 @@ async def read_lined(engine: Engine, source: Source, progress: Progress) -> list
     found = await engine.workers.first("inspect", path=path, options=options)
     pages: dict[int, LinedPage] = {}
 
-    def keep(item: Frame) -> Page:
+    async def keep(item: Frame) -> Page:
         lined = lined_page_of_json(item)
         pages[lined.page.number] = lined
         return lined.page
@@ -137,13 +220,26 @@ async def read_lined(engine: Engine, source: Source, progress: Progress) -> list
 
 
 async def _read_pages(
-    workers: Workers, path: str, page_count: int, options: Frame, progress: Progress
+    workers: Workers,
+    path: str,
+    page_count: int,
+    options: Frame,
+    progress: Progress,
+    on_page: OnPage | None,
 ) -> list[Page]:
     pages: dict[int, Page] = {}
+    giving = anyio.Lock()
+    following = 1
 
-    def keep(item: Frame) -> Page:
+    async def keep(item: Frame) -> Page:
+        nonlocal following
         page = Page(item["number"], item["text"], Method(item["method"]), item["confidence"])
         pages[page.number] = page
+        if on_page:
+            async with giving:
+                while following in pages:
+                    await on_page(pages[following])
+                    following += 1
         return page
 
     await _read_slices(workers, "read_pages", path, page_count, options, keep, progress)
@@ -156,7 +252,7 @@ async def _read_slices(
     path: str,
     page_count: int,
     options: Frame,
-    keep: Callable[[Frame], Page],
+    keep: Callable[[Frame], Awaitable[Page]],
     progress: Progress,
 ) -> None:
     """Let all workers read slices of the document until there are none left."""
@@ -165,7 +261,7 @@ async def _read_slices(
 
     async def take(item: Frame) -> None:
         nonlocal count
-        page = keep(item)
+        page = await keep(item)
         count += 1
         message = f"read page {page.number} of {page_count} ({page.method})"
         await progress(count, 2 * page_count, message)

@@ -3,7 +3,7 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quinion.chunk.recursive import Sizes, chunk_pages, join_pages, split
+from quinion.chunk.recursive import Chunker, Sizes, chunk_pages, join_pages, split
 from quinion.model.page import Method, Page
 
 PIECES = ["a", "word ", "b" * 90, " ", "\n", "\n\n", ". ", "! ", "? ", "; ", ", ", "é\u00a0", "。"]
@@ -86,3 +86,18 @@ def test_a_chunk_is_exactly_the_text_of_its_place(page_texts: list[str]) -> None
 
 def test_white_space_alone_gives_no_chunk() -> None:
     assert chunk_pages(pages_of(" \n\n ", "\t")) == []
+
+
+@given(st.lists(texts, max_size=8))
+def test_pages_one_by_one_give_what_their_text_as_one_gives(page_texts: list[str]) -> None:
+    pages = pages_of(*page_texts)
+    chunks = chunk_pages(pages, Sizes(60, 15))
+    assert [(c.start, c.end) for c in chunks] == split(join_pages(pages), Sizes(60, 15))
+    assert [chunk.index for chunk in chunks] == list(range(len(chunks)))
+
+
+def test_a_chunk_is_given_before_the_last_page_is_there() -> None:
+    chunker = Chunker(Sizes(60, 15))
+    given_early = [chunker.add(page) for page in pages_of(*["word " * 40] * 5)]
+    assert [len(chunks) > 0 for chunks in given_early] == [False, True, True, True, True]
+    assert chunker.finish()

@@ -1,6 +1,8 @@
 """`ingest_document`, step by step.
 
-    admit → known already? → read (or skip a picture) → classify → chunk → embed → store
+    admit → known already? → read (or skip a picture), chunk, embed → classify → store
+
+Reading, chunking and embedding overlap.
 
 Until the last step nothing is written. That step is all or nothing: a process that dies in
 it leaves no trace after its next start, so what the registry lists is always whole.
@@ -11,7 +13,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from quinion.chunk.recursive import chunk_pages, join_pages
+from quinion.chunk.recursive import join_pages
 from quinion.embed.port import Vectors
 from quinion.errors import DocumentMissing, NoChunks, NoContent
 from quinion.model.chunk import Chunk
@@ -66,7 +68,7 @@ class Ingestion:
             if known := await self._find(application_ref, source.sha256):
                 return AlreadyIngested(document_id=known)
             rendering = is_rendering(source.path.name)
-            reading = await pipeline.read(
+            reading, chunks, vectors = await pipeline.read_and_embed(
                 self._engine,
                 source,
                 ocr=settings.enable_ocr and not rendering,
@@ -80,48 +82,24 @@ class Ingestion:
                 )
             if reading.is_blank:
                 raise NoContent(_why_blank(source.path.name, settings.enable_ocr))
-            return await self._index(source, application_ref, document_type, reading, progress)
+            if not chunks:
+                raise NoChunks(f"{source.path.name} has no text that can be split into chunks.")
+            draft = _describe(source, application_ref, document_type, reading, len(chunks))
+            text = join_pages(reading.pages)
+            document = await self._store(draft, text, chunks, vectors)
+            return Ingested(
+                document_id=document.id,
+                chunks_created=len(chunks),
+                extraction_method=str(document.extraction_method),
+                contains_drawings=document.contains_drawings,
+                total_chars=len(text),
+                total_words=len(text.split()),
+            )
 
     async def _find(self, application_ref: str, file_hash: str) -> str | None:
         where = all_of({"application_ref": application_ref}, {"file_hash": file_hash})
         known = await self._engine.get(REGISTRY, where=where)
         return known[0].id if known else None
-
-    async def _index(
-        self,
-        source: Source,
-        application_ref: str,
-        document_type: DocumentType | None,
-        reading: Reading,
-        progress: Progress,
-    ) -> Ingested:
-        text = join_pages(reading.pages)
-        chunks = await in_thread(chunk_pages, reading.pages)
-        if not chunks:
-            raise NoChunks(f"{source.path.name} has text, but none that can be split into chunks.")
-        vectors = await pipeline.embed(
-            self._engine, chunks, reading.inspection.page_count, progress
-        )
-        draft = Document(
-            id="",
-            file_path=source.path,
-            file_hash=source.sha256,
-            application_ref=application_ref,
-            document_type=document_type or classify(source.path.name, text),
-            chunk_count=len(chunks),
-            ingested_at=now(),
-            extraction_method=document_method(reading.pages),
-            contains_drawings=reading.contains_drawings,
-        )
-        document = await self._store(draft, text, chunks, vectors)
-        return Ingested(
-            document_id=document.id,
-            chunks_created=len(chunks),
-            extraction_method=str(document.extraction_method),
-            contains_drawings=document.contains_drawings,
-            total_chars=len(text),
-            total_words=len(text.split()),
-        )
 
     async def _store(
         self, draft: Document, text: str, chunks: Sequence[Chunk], vectors: Vectors
@@ -162,6 +140,27 @@ async def delete_document(engine: Engine, document_id: str) -> None:
     if not await engine.get(REGISTRY, ids=[document_id]):
         raise DocumentMissing(f"Document not found: {document_id}")
     await engine.remove(traces_of(document_id))
+
+
+def _describe(
+    source: Source,
+    application_ref: str,
+    document_type: DocumentType | None,
+    reading: Reading,
+    chunk_count: int,
+) -> Document:
+    """The document as it was read; it gets its id when it is stored."""
+    return Document(
+        id="",
+        file_path=source.path,
+        file_hash=source.sha256,
+        application_ref=application_ref,
+        document_type=document_type or classify(source.path.name, join_pages(reading.pages)),
+        chunk_count=chunk_count,
+        ingested_at=now(),
+        extraction_method=document_method(reading.pages),
+        contains_drawings=reading.contains_drawings,
+    )
 
 
 def _why_blank(name: str, ocr: bool) -> str:

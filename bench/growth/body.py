@@ -1,0 +1,154 @@
+"""Growth as the page tells it."""
+
+from collections.abc import Collection, Sequence
+from statistics import median
+
+from bench.growth.found import OURS, PLAIN, Asked, Run, Size
+from bench.growth.made import FILTERS, PART_OF_PATH
+from bench.part import Claim, claim
+from bench.table import number, table
+
+LEAST_RECALL = 0.98
+UNFILTERED = FILTERS[0].name
+NAMES = [filter_.name for filter_ in (*FILTERS, PART_OF_PATH)]
+HOW = {
+    "without a filter": {UNFILTERED},
+    "with a filter": {filter_.name for filter_ in FILTERS} - {UNFILTERED},
+}
+
+
+def claims_of(run: Run) -> list[Claim]:
+    """What the issue of speed asks for, as far as sizes matter."""
+    claims: list[Claim] = []
+    for size in run.sizes:
+        if size.plain:
+            for percent, target in ((50, 3.0), (99, 5.0)):
+                for how, names in HOW.items():
+                    what = (
+                        f"search {how}, {size.chunks:,} chunks, p{percent} against the plain stack"
+                    )
+                    claims.append(claim(what, ratios(size, names, percent), "×", target))
+        if size.chunks >= 100_000:
+            what = f"the slowest filter against none, p50 at {size.chunks:,} chunks"
+            claims.append(claim(what, filtered_ratios(size), "×", 2.0, at_most=True))
+        recalls = [share for (who, _), share in size.recalls.items() if who == OURS]
+        what = f"recall@10 at {size.chunks:,} chunks, the lowest of all filters"
+        claims.append(claim(what, [min(recalls)], "", LEAST_RECALL))
+    first, last = run.sizes[0], run.sizes[-1]
+    compared = f"at {last.chunks:,} chunks against {first.chunks:,}"
+    cost = ingest_ms(run, last) / ingest_ms(run, first)
+    claims.append(claim(f"ingest cost of a chunk {compared}", [cost], "×", 1.3, at_most=True))
+    memory = writing_kb(last) / writing_kb(first)
+    claims.append(claim(f"memory of a chunk {compared}", [memory], "×", 1.3, at_most=True))
+    return claims
+
+
+def series_of(run: Run) -> dict[str, list[tuple[float, float]]]:
+    """Query p50 by size."""
+    return {
+        name: [(size.chunks, latency(size, OURS, name, 50)) for size in run.sizes] for name in NAMES
+    }
+
+
+def write_body(run: Run) -> str:
+    return "\n\n".join(
+        (
+            "One index of DocVec grows from size to size. Its texts are real (Cranfield, XQuAD), "
+            "over and over; embedding a million would take hours, so each vector is a blend of "
+            "two real ones with some noise. The questions are real, and none is asked twice. "
+            f"Embedding costs {number(run.embed_cpu_ms)} ms of a core for one chunk "
+            f"(`{run.engine}`), and is added to what storing costs.",
+            table(("", *(f"{size.chunks:,} chunks" for size in run.sizes)), rows(run)),
+            "Milliseconds from the request's line to the answer's: p50, p99, and recall@10 held "
+            "against exact search.",
+            table(("filter", *(f"{size.chunks:,} chunks" for size in run.sizes)), searches(run)),
+            WHERE_IT_ENDS,
+        )
+    )
+
+
+WHERE_IT_ENDS = (
+    "**Where one machine ends.** Time to answer grows with the number of chunks (all codes are "
+    "compared), and so does memory while documents are taken in, nearly all of it Chroma's graph; "
+    "a server that only answers needs little. Two to three million chunks are what a machine with "
+    "8 GB takes in at these rates; embedding them takes days on two cores, which is the limit "
+    "that is felt first. Beyond that: a home for each part (by authority, by year), or a "
+    "Chroma server of its own (`CHROMA_URL`)."
+)
+
+
+def rows(run: Run) -> list[list[str]]:
+    def row(what: str, values: Sequence[float]) -> list[str]:
+        return [what, *map(number, values)]
+
+    sizes = run.sizes
+    return [
+        row("storing a chunk, ms of a core", [size.filled.cpu_ms for size in sizes]),
+        row("embedding and storing, ms of a core", [ingest_ms(run, size) for size in sizes]),
+        row("memory while storing, MB", [size.filled.after_mb for size in sizes]),
+        row("  of it for each chunk, kB", [writing_kb(size) for size in sizes]),
+        row("memory while answering, MB", [size.memory_mb for size in sizes]),
+        row("  of it for each chunk, kB", [answering_kb(run, size) for size in sizes]),
+        row("disk, kB for each chunk", [1000 * size.disk_mb / size.chunks for size in sizes]),
+        row("process start to first answer, s", [size.open_s for size in sizes]),
+    ]
+
+
+def searches(run: Run) -> list[list[str]]:
+    asked = [(OURS, name) for name in NAMES]
+    asked += [(PLAIN, filter_.name) for filter_ in FILTERS]
+    return [
+        [f"{who}: {name}", *(cell(size, who, name) for size in run.sizes)] for who, name in asked
+    ]
+
+
+def cell(size: Size, who: str, name: str) -> str:
+    if (who, name) not in size.recalls:
+        return ""
+    shown = [number(latency(size, who, name, percent)) for percent in (50, 99)]
+    return f"{shown[0]} / {shown[1]} / {size.recalls[who, name]:.3f}"
+
+
+def latency(size: Size, who: str, name: str, percent: int) -> float:
+    """Over all rounds."""
+    asked = [one for part in size.rounds for one in part]
+    return percentile([x.ms for x in asked if x.who == who and x.filter.name == name], percent)
+
+
+def ratios(size: Size, names: Collection[str], percent: int) -> list[float]:
+    """The plain stack's latency over ours under these filters, in each round."""
+
+    def reach(part: Sequence[Asked], who: str) -> float:
+        times = [one.ms for one in part if one.who == who and one.filter.name in names]
+        return percentile(times, percent)
+
+    return [reach(part, PLAIN) / reach(part, OURS) for part in size.rounds]
+
+
+def filtered_ratios(size: Size) -> list[float]:
+    """The slowest filter's p50 over that without any, in each round."""
+    found = []
+    for part in size.rounds:
+        medians = {
+            name: median(x.ms for x in part if x.who == OURS and x.filter.name == name)
+            for name in NAMES
+        }
+        found.append(max(medians.values()) / medians[UNFILTERED])
+    return found
+
+
+def ingest_ms(run: Run, size: Size) -> float:
+    return run.embed_cpu_ms + size.filled.cpu_ms
+
+
+def writing_kb(size: Size) -> float:
+    return 1000 * (size.filled.after_mb - size.filled.before_mb) / size.chunks
+
+
+def answering_kb(run: Run, size: Size) -> float:
+    return 1000 * (size.memory_mb - run.empty_mb) / size.chunks
+
+
+def percentile(values: Sequence[float], percent: int) -> float:
+    ordered = sorted(values)
+    return ordered[min(len(ordered) - 1, len(ordered) * percent // 100)]

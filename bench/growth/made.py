@@ -1,0 +1,119 @@
+"""The chunks: real texts over and over, each with a vector of its own.
+
+Embedding a million texts takes hours, so the vectors are made of real ones: each is a blend of
+the vectors of two texts, and some noise. What is at a place is always the same, so exact search
+needs no store, and any part can be made by itself.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from quinion.embed.port import Vectors
+from quinion.model.passage import Format, Passage
+from quinion.model.record import Record
+from quinion.pipeline.source import Source
+from quinion.servers.docvec.records import ID_CHARACTERS, File, chunk_records
+
+FILE_CHUNKS = 200
+"""Sizes are multiples of it."""
+STEP = 10_000
+"""Vectors that are made at once."""
+LEAST_BLEND, MOST_BLEND, NOISE = 0.15, 0.5, 0.25
+PAGES = 50
+FOLDERS = 40
+
+Numbers = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Filter:
+    """A condition as DocVec and Chroma take it, and which chunks meet it."""
+
+    name: str
+    where: dict[str, Any] | None
+    holds: Callable[[Numbers], NDArray[np.bool_]]
+
+
+FILTERS = (
+    Filter("none", None, lambda chunk: chunk >= 0),
+    Filter("half of all", {"file_format": "markdown"}, lambda chunk: chunk // FILE_CHUNKS % 2 == 0),
+    Filter("one in fifty", {"page_number": 7}, lambda chunk: chunk % PAGES == 6),
+    Filter("one file", {"source_file": "/f4/file4.md"}, lambda chunk: chunk // FILE_CHUNKS == 4),
+)
+PART_OF_PATH = Filter(
+    "part of a path",
+    {"source_file": {"$contains": "/f3/"}},
+    lambda chunk: chunk // FILE_CHUNKS % FOLDERS == 3,
+)
+"""Chroma has no such filter."""
+
+
+@dataclass(frozen=True)
+class Made:
+    """All chunks that there may be, from so many real texts and their vectors."""
+
+    texts: Sequence[str]
+    base: Vectors
+
+    @cached_property
+    def _tokens(self) -> list[int]:
+        return [len(text) // 4 for text in self.texts]
+
+    def vectors(self, start: int, end: int) -> Vectors:
+        """Those of the chunks from `start` up to `end`."""
+        blocks = range(start // STEP, -(-end // STEP))
+        vectors = np.concatenate([self._block(number) for number in blocks])
+        first = blocks.start * STEP
+        wanted: Vectors = vectors[start - first : end - first]
+        return wanted
+
+    def _block(self, number: int) -> Vectors:
+        dice = np.random.default_rng(number)
+        first, second = dice.integers(0, len(self.base), (2, STEP))
+        blend = dice.uniform(LEAST_BLEND, MOST_BLEND, (STEP, 1)).astype(np.float32)
+        noise = dice.normal(size=(STEP, self.base.shape[1])).astype(np.float32)
+        vectors: Vectors = (1 - blend) * self.base[first] + blend * self.base[second]
+        vectors += noise * np.float32(NOISE / self.base.shape[1] ** 0.5)
+        vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+        return vectors
+
+    def records(self, start: int, end: int) -> list[Record]:
+        """The chunks as DocVec stores them, file after file."""
+        files = range(start // FILE_CHUNKS, -(-end // FILE_CHUNKS))
+        records = [record for file in files for record in chunk_records(self._file(file))]
+        return records[: end - start]
+
+    def _file(self, number: int) -> File:
+        kind, suffix = ((Format.MARKDOWN, "md"), (Format.TEXT, "txt"))[number % 2]
+        path = Path(f"/f{number % FOLDERS}/file{number}.{suffix}")
+        return File(
+            Source(path, path, f"{number:0{ID_CHARACTERS}x}"), kind, list(self._passages(number))
+        )
+
+    def _passages(self, file: int) -> Iterator[Passage]:
+        for chunk in range(file * FILE_CHUNKS, (file + 1) * FILE_CHUNKS):
+            text, tokens = (
+                self.texts[chunk % len(self.texts)],
+                self._tokens[chunk % len(self.texts)],
+            )
+            yield Passage(text, 0, len(text), tokens, "", {"page_number": chunk % PAGES + 1})
+
+    def save(self, file: Path) -> None:
+        np.savez(file, texts=np.array(self.texts), base=self.base)
+
+
+def load(file: Path) -> Made:
+    with np.load(file) as stored:
+        return Made(stored["texts"].tolist(), stored["base"])
+
+
+def chunk_number(chunk_id: str) -> int:
+    """Which chunk has this id."""
+    file, _, index = chunk_id.partition("_")
+    return int(file, 16) * FILE_CHUNKS + int(index)
