@@ -7,12 +7,12 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/pip --disable-pip-version-check --quiet
 SETUP := $(VENV)/.setup
 DEV := $(VENV)/.dev
-PLAIN := .bench/venv/.made
+PEERS := .bench/venv/.made
 NODE := tests/conformance/node_modules/.made
 MCPB := deploy/node_modules/.made
 CLIENT_V1 := .conformance/v1/.made
 
-.PHONY: run test test-all check bench bench-corpus eval-elements setup dev conformance-tools tesseract redis \
+.PHONY: run test test-all check bench bench-quick bench-corpus eval-elements setup dev conformance-tools tesseract redis \
   packages bundles docs requirements clean
 
 run: setup ## set up, start everything, load samples into an empty home
@@ -30,8 +30,11 @@ check: dev ## lint, types, import direction
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-bench: bench-corpus dev $(PLAIN) ## measure against the plain stack; CORPUS names the folder of documents
-	$(BIN)/python -m bench.ingest --corpus "$(CORPUS)" $(OPTIONS)
+bench: bench-corpus dev $(PEERS) ## measure everything, write docs/benchmarks.md; CORPUS names the folder of documents
+	$(BIN)/python -m bench --corpus "$(CORPUS)" $(OPTIONS)
+
+bench-quick: bench-corpus dev $(PEERS) ## the same in two minutes, printed only
+	$(BIN)/python -m bench --corpus "$(CORPUS)" --quick $(OPTIONS)
 
 bench-corpus:
 	@test -d "$(CORPUS)" || { echo "Name the folder of documents to measure with: make bench CORPUS=/path/to/documents"; exit 2; }
@@ -41,7 +44,7 @@ eval-elements: bench-corpus dev ## how well figures, tables and equations are fo
 
 # PyTorch by itself: its build without a GPU has a version and hashes of its own, and which one is
 # to be had depends on where packages come from. The file has all else, so nothing is resolved.
-$(PLAIN): requirements/bench.txt
+$(PEERS): requirements/bench.txt
 	$(PYTHON) -m venv .bench/venv
 	.bench/venv/bin/pip --disable-pip-version-check --quiet install torch==2.13.0
 	.bench/venv/bin/pip --disable-pip-version-check --quiet install --require-hashes --no-deps -r requirements/bench.txt

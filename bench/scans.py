@@ -1,6 +1,6 @@
 """How well scans are told from pictures, how well they are read, and at what cost.
 
-    python bench/scans.py CORPUS
+    python -m bench.scans CORPUS
 
 CORPUS is the folder of documents to measure with. `scan_labels.tsv` says what its pages and
 documents are; a label with a box (in points) stands for that part of a page. The limits were
@@ -10,16 +10,14 @@ measured as if it had been scanned; documents are judged as the pipeline does.
 """
 
 import csv
-import re
 import resource
 import sys
-from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import mean, median
-from xml.etree import ElementTree
 
+from bench.truths import Truths, find_truths, word_accuracy, words_found
 from quinion.extract import glance
 from quinion.extract.document import Options, inspect, probe, read_pages
 from quinion.extract.image import open_image
@@ -59,10 +57,8 @@ def main(corpus: Path) -> None:
     judge_documents("PDFs with text not skipped", corpus, others, False)
     print("\n| pages with known text | word accuracy, mean | median | words found, mean | median |")
     print("|---|---:|---:|---:|---:|")
-    measure_reading("old books", find_files(corpus, ["scans/oldbooks/*.png"]), read_plain)
-    measure_reading("modern print", find_truths(corpus, "scans/scribe"), read_hocr)
-    measure_reading("receipts", find_files(corpus, ["scans/sroie/*.jpg"]), read_receipt)
-    measure_reading("Tesseract's own", find_files(corpus, ["scans/tesseract/*.tif"]), read_plain)
+    for truths in find_truths(corpus):
+        measure_reading(truths)
 
 
 def read_labels() -> list[Label]:
@@ -111,11 +107,6 @@ def find_files(corpus: Path, patterns: Iterable[str]) -> set[Path]:
     return {path for pattern in patterns for path in corpus.glob(pattern)}
 
 
-def find_truths(corpus: Path, folder: str) -> set[Path]:
-    truths = corpus.glob(f"{folder}/*.truth.hocr")
-    return {truth.with_name(truth.name.replace(".truth.hocr", ".png")) for truth in truths}
-
-
 def judge_documents(title: str, corpus: Path, paths: set[Path], skipped: bool) -> None:
     wrong = []
     pages = 0
@@ -129,52 +120,18 @@ def judge_documents(title: str, corpus: Path, paths: set[Path], skipped: bool) -
     report(f"{title} ({per_page(start, pages)})", len(paths), wrong)
 
 
-def measure_reading(title: str, paths: set[Path], truth: Callable[[Path], str]) -> None:
+def measure_reading(truths: Truths) -> None:
     accuracies, recalls = [], []
     start = cpu_s()
-    for path in sorted(paths):
+    for path in truths.paths:
         (page,) = read_pages(path, 1, 1, OPTIONS)
-        read, true = words(page.text), words(truth(path))
-        if all(word == word.upper() for word in true):  # as the truth of the receipts has it
-            read = [word.upper() for word in read]
-        accuracies.append(1 - edit_distance(read, true) / len(true))
-        recalls.append((Counter(read) & Counter(true)).total() / len(true))
+        accuracies.append(word_accuracy(page.text, truths.read(path)))
+        recalls.append(words_found(page.text, truths.read(path)))
     print(
-        f"| {title}, {len(paths)} pages ({per_page(start, len(paths))}) "
+        f"| {truths.title}, {len(truths.paths)} pages ({per_page(start, len(truths.paths))}) "
         f"| {mean(accuracies):.3f} | {median(accuracies):.3f} "
         f"| {mean(recalls):.3f} | {median(recalls):.3f} |"
     )
-
-
-def read_plain(path: Path) -> str:
-    return path.with_suffix(".txt").read_text()
-
-
-def read_hocr(path: Path) -> str:
-    truth = ElementTree.parse(path.with_suffix(".truth.hocr"))
-    lines = [node for node in truth.iter() if node.get("class") == "ocr_line"]
-    return "\n".join(" ".join("".join(word.itertext()) for word in line) for line in lines)
-
-
-def read_receipt(path: Path) -> str:
-    rows = path.with_suffix(".csv").read_text().splitlines()
-    return "\n".join(row.split(",", 8)[8] for row in rows if row)
-
-
-def words(text: str) -> list[str]:
-    """Words as printed, but for what differs by edition: line ends and quotation marks."""
-    joined = re.sub(r"(?<=\w)-\s*\n\s*", "", text)
-    return joined.translate(str.maketrans("‘’“”", "''\"\"")).split()
-
-
-def edit_distance(read: Sequence[str], true: Sequence[str]) -> int:
-    row = list(range(len(true) + 1))
-    for count, word in enumerate(read, 1):
-        diagonal, row[0] = row[0], count
-        for place, expected in enumerate(true, 1):
-            step = min(row[place] + 1, row[place - 1] + 1, diagonal + (word != expected))
-            diagonal, row[place] = row[place], step
-    return row[-1]
 
 
 def cpu_s() -> float:
@@ -192,5 +149,5 @@ def report(title: str, total: int, wrong: Sequence[str]) -> None:
 
 if __name__ == "__main__":
     if len(sys.argv) != 2 or not Path(sys.argv[1]).is_dir():
-        sys.exit("usage: python bench/scans.py CORPUS (the folder with the documents)")
+        sys.exit("usage: python -m bench.scans CORPUS (the folder with the documents)")
     main(Path(sys.argv[1]))

@@ -1,43 +1,53 @@
-"""The two that are compared, driven alike: a child process, asked one thing at a time.
+"""Those that are compared, driven alike: child processes, asked one thing at a time.
 
-Ours is the real server, `document-store-mcp`, asked by a real MCP client over stdio, so what is
-timed is what an agent waits for. The plain stack is `plain.py`, which is asked in lines of JSON:
-it is spared the protocol, and the ratios are the lower for it.
+Ours is a real server as desktop clients run it: a command on stdio, which is a relay, and the
+engine in the background that it starts, asked by a real MCP client; so what is timed is what an
+agent waits for. A peer (`plain.py`, `llamaindex.py`) is asked in lines of JSON: it is spared the
+protocol, and the ratios are the lower for it.
 """
 
 import json
+import os
 import subprocess
 import sys
 from abc import ABC, abstractmethod
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
 import anyio
+import psutil  # type: ignore[import-untyped,unused-ignore]
 from anyio.abc import Process
 from anyio.streams.buffered import BufferedByteReceiveStream
 from mcp import Client
 from mcp.client.stdio import StdioServerParameters, get_default_environment, stdio_client
 
 from bench.processes import newest_child
+from quinion.cli.ingest import AT_ONCE
+from quinion.host.attach import ask_to_leave
+from quinion.store.lock import read_holder
 
+ROOT = Path(__file__).parents[1]
 LONGEST_ANSWER = 1 << 24
-OUR_PACKAGES = ("onnxruntime", "chromadb", "pymupdf", "mcp")
+OUR_PACKAGES = ("quinion", "onnxruntime", "openvino", "chromadb", "pymupdf", "mcp")
+"""Those that are installed are named."""
+LEAVING_S = 60.0
 
 
 @dataclass(frozen=True)
 class Session(ABC):
-    """A running process that is ready to be asked."""
+    """Something that runs and is ready to be asked."""
 
-    pid: int
+    pids: Sequence[int]
+    """Its processes; those that they start belong to them."""
     versions: dict[str, str]
 
     @abstractmethod
-    async def ingest(self, file: Path) -> int:
-        """Take a document in; how many chunks it gave."""
+    async def ingest(self, files: Sequence[Path]) -> int:
+        """Take documents in; how many chunks they gave."""
 
     @abstractmethod
     async def search(self, query: str) -> None:
@@ -48,32 +58,45 @@ class Session(ABC):
 class OurSession(Session):
     client: Client
 
-    async def ingest(self, file: Path) -> int:
-        answer = await self._call("ingest_document", file_path=str(file), application_ref="bench")
-        return int(answer["chunks_created"])
+    async def ingest(self, files: Sequence[Path]) -> int:
+        """As `quinion ingest` does it: so many documents under way at once."""
+        pending, counts = iter(files), list[int]()
+
+        async def take() -> None:
+            for file in pending:
+                answer = await self._call(
+                    "ingest_document", file_path=str(file), application_ref="bench"
+                )
+                counts.append(int(answer.get("chunks_created", 0)))
+
+        async with anyio.create_task_group() as group:
+            for _ in range(AT_ONCE):
+                group.start_soon(take)
+        return sum(counts)
 
     async def search(self, query: str) -> None:
         await self._call("search_application_docs", query=query, max_results=10)
 
     async def _call(self, tool: str, **arguments: Any) -> dict[str, Any]:
         answer = (await self.client.call_tool(tool, arguments)).structured_content
-        if answer is None or answer["status"] != "success":
+        if answer is None or answer["status"] not in {"success", "already_ingested"}:
             raise SystemExit(f"{tool} of {arguments} was answered with {answer}.")
         return dict(answer)
 
 
 @dataclass(frozen=True)
-class PlainSession(Session):
+class PeerSession(Session):
     process: Process
     answers: BufferedByteReceiveStream
 
-    async def ingest(self, file: Path) -> int:
-        return int((await self._call("ingest", str(file)))["chunks"])
+    async def ingest(self, files: Sequence[Path]) -> int:
+        return sum([int((await self.call("ingest", str(file)))["chunks"]) for file in files])
 
     async def search(self, query: str) -> None:
-        await self._call("search", query)
+        await self.call("search", query)
 
-    async def _call(self, request: str, argument: str) -> dict[str, Any]:
+    async def call(self, request: str, argument: object) -> dict[str, Any]:
+        """What a method of the peer answers."""
         assert self.process.stdin is not None
         await self.process.stdin.send(json.dumps({request: argument}).encode() + b"\n")
         return await read_line(self.answers)
@@ -85,27 +108,68 @@ async def read_line(stream: BufferedByteReceiveStream) -> dict[str, Any]:
 
 
 @asynccontextmanager
-async def run_ours(store: Path, log: Path) -> AsyncIterator[Session]:
-    """Our server on a home, once it has answered `initialize` and `list_tools`."""
-    home = {"QUINION_HOME": str(store), "CHROMA_PERSIST_DIR": str(find_our_chroma(store))}
-    server = StdioServerParameters(
-        command=str(Path(sys.executable).with_name("document-store-mcp")),
-        env=get_default_environment() | home,
-    )
-    versions = {name: version(name) for name in ("quinion", *OUR_PACKAGES)}
-    with log.open("a") as errors:
-        async with Client(stdio_client(server, errlog=errors)) as client:
-            await client.list_tools()
-            yield OurSession(newest_child(), versions, client)
+async def run_ours(home: Path, log: Path) -> AsyncIterator[OurSession]:
+    """The Document Store on a home, once it has answered `initialize` and `list_tools`."""
+    async with run_server("document-store-mcp", home, log) as (client, pids):
+        yield OurSession(pids, dict(our_versions()), client)
 
 
 @asynccontextmanager
-async def run_plain(python: Path, store: Path, log: Path) -> AsyncIterator[Session]:
-    """The plain stack on a folder of Chroma's, once all is imported and loaded."""
-    command = [str(python), str(Path(__file__).with_name("plain.py")), str(store)]
+async def run_server(
+    command: str, home: Path, log: Path
+) -> AsyncIterator[tuple[Client, Sequence[int]]]:
+    """One of our servers, and its two processes; the engine is ended at the end."""
+    server = StdioServerParameters(
+        command=str(Path(sys.executable).with_name(command)),
+        env=get_default_environment() | dict(our_variables(home)),
+    )
+    with log.open("a") as errors:
+        try:
+            async with Client(stdio_client(server, errlog=errors)) as client:
+                await client.list_tools()
+                engine = find_engine(home)
+                yield client, [newest_child(besides=engine), engine]
+        finally:
+            stop_engine(home)
+
+
+def our_variables(home: Path) -> Iterator[tuple[str, str]]:
+    """What our processes get from the environment; how ours is set for a trial is kept."""
+    yield from ((name, text) for name, text in os.environ.items() if name.startswith("QUINION_"))
+    yield "QUINION_HOME", str(home)
+    yield "CHROMA_PERSIST_DIR", str(find_our_chroma(home))
+
+
+def our_versions() -> Iterator[tuple[str, str]]:
+    for name in OUR_PACKAGES:
+        with suppress(PackageNotFoundError):
+            yield name, version(name)
+
+
+def find_engine(home: Path) -> int:
+    """The process that has the home, as its lock says."""
+    holder = read_holder(home)
+    if holder is None:
+        raise SystemExit(f"Nobody has {home}, though its server has answered.")
+    return holder.pid
+
+
+def stop_engine(home: Path) -> None:
+    """As `quinion stop` does it; and wait until the process is gone."""
+    if holder := read_holder(home):
+        with suppress(psutil.NoSuchProcess):
+            engine = psutil.Process(holder.pid)
+            ask_to_leave(home)
+            engine.wait(LEAVING_S)
+
+
+@asynccontextmanager
+async def run_peer(python: Path, module: str, store: Path, log: Path) -> AsyncIterator[PeerSession]:
+    """A module that serves as `peer.py` says, on a folder, once all is imported and loaded."""
+    command = [str(python), "-m", module, str(store)]
     with log.open("a") as errors:
         async with await anyio.open_process(
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors
+            command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors
         ) as process:
             assert process.stdin is not None
             assert process.stdout is not None
@@ -113,16 +177,16 @@ async def run_plain(python: Path, store: Path, log: Path) -> AsyncIterator[Sessi
             try:
                 versions = await read_line(answers)
             except anyio.IncompleteRead:
-                raise SystemExit(explain_failure(log)) from None
-            yield PlainSession(process.pid, versions, process, answers)
+                raise SystemExit(explain_failure(module, log)) from None
+            yield PeerSession([process.pid], versions, process, answers)
             await process.stdin.aclose()
             await process.wait()
 
 
-def explain_failure(log: Path) -> str:
-    return f"The plain stack does not start: run `make bench`, which sets it up.\n{log.read_text()}"
+def explain_failure(module: str, log: Path) -> str:
+    return f"{module} does not start: run `make bench`, which sets it up.\n{log.read_text()}"
 
 
-def find_our_chroma(store: Path) -> Path:
+def find_our_chroma(home: Path) -> Path:
     """Where in a home our vectors are."""
-    return store / "chroma"
+    return home / "chroma"

@@ -1,8 +1,9 @@
 """Pin what pyproject.toml asks for: `make requirements`.
 
-One file for the program, one for its tests, one for the model's weights, and two for what the
-conformance tests start: Node, and a client of the SDK's first version. Hashes are pinned;
-where to download from is the installing machine's own affair and is not written down.
+One file for the program, one for its tests, one for what the benchmark compares with, one for the
+model's weights, and two for what the conformance tests start: Node, and a client of the SDK's first
+version. Hashes are pinned; where to download from is the installing machine's own affair and is not
+written down.
 """
 
 import subprocess

@@ -5,32 +5,44 @@ should answer its first search quickly calls `load` from a background thread. Lo
 0.1 to 0.2 seconds, and half a second on the first start of all.
 """
 
+import logging
 import os
 import sys
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from threading import RLock
+from threading import Lock, RLock
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from quinion.embed.batch import form_batches
 from quinion.embed.numerics import (
+    LEAST_AGREEMENT,
+    LEAST_GAIN,
     Network,
     Numerics,
-    has_openvino,
+    Trial,
+    is_there,
+    open_network,
     read_note,
-    try_out,
     unable,
     write_note,
 )
 from quinion.embed.port import Vectors
+from quinion.embed.remembered import Remembered
 from quinion.embed.vectors import check_texts
 from quinion.embed.weights import MODEL_NAME, WEIGHTS_SHA256, prepare
+from quinion.errors import ModelUnavailable
 
 if TYPE_CHECKING:
     from quinion.embed.minilm import MiniLM
+
+log = logging.getLogger(__name__)
+
+TEXTS_REMEMBERED = 16_384
+"""25 MB of vectors; memory is taken as they come."""
+QUERIES_REMEMBERED = 256
 
 _DIMENSIONS = 384
 
@@ -54,9 +66,15 @@ class LocalEmbedder:
         self._numerics = numerics
         self._model: MiniLM | None = None
         self._network: Network | None = None
-        self._loading = RLock()
+        # Two locks, so that a query does not wait until an engine for batches has been chosen. Who
+        # holds `_choosing` may take `_loading`, not the other way round.
+        self._loading = Lock()
+        self._choosing = RLock()
         self._threads = threads or _count_cores()
         self._pool = ThreadPoolExecutor(self._threads, thread_name_prefix="embed")
+        # Apart from each other, because their numerics may differ.
+        self._texts = Remembered(TEXTS_REMEMBERED, _DIMENSIONS)
+        self._queries = Remembered(QUERIES_REMEMBERED, _DIMENSIONS)
 
     @property
     def dimensions(self) -> int:
@@ -81,7 +99,7 @@ class LocalEmbedder:
         self._loaded()
 
     def embed(self, texts: Sequence[str]) -> Vectors:
-        """One unit row per text, in order. A text that occurs twice is embedded once.
+        """One unit row per text, in order. A text that was met lately is not embedded again.
 
         Raises:
             ValueError: a text is empty or only white space.
@@ -89,17 +107,17 @@ class LocalEmbedder:
             BadSetting: the engine that was chosen for this home is not to be had.
         """
         check_texts(texts)
-        places = {text: place for place, text in enumerate(dict.fromkeys(texts))}
-        vectors = np.empty((len(places), _DIMENSIONS), np.float32)
-        if not texts:
-            return vectors
-        model, network = self._loaded(), self._for_batches()
-        ids = [model.tokenize(text) for text in places]
-        batches = form_batches([len(tokens) for tokens in ids])
-        results = self._pool.map(lambda batch: network.run([ids[i] for i in batch]), batches)
-        for batch, rows in zip(batches, results, strict=True):
-            vectors[batch] = rows
-        return vectors[[places[text] for text in texts]]
+        wanted = list(dict.fromkeys(texts))
+        known = self._texts.recall(wanted)
+        missing = [text for text in wanted if text not in known]
+        if missing:
+            made = self._run(missing)
+            self._texts.keep(missing, made)
+            known |= zip(missing, made, strict=True)
+        vectors = np.empty((len(texts), _DIMENSIONS), np.float32)
+        for row, text in enumerate(texts):
+            vectors[row] = known[text]
+        return vectors
 
     def embed_query(self, text: str) -> Vectors:
         """One unit vector, on the calling thread: it does not queue behind batches.
@@ -109,8 +127,13 @@ class LocalEmbedder:
             ModelUnavailable: the model cannot be loaded or run.
         """
         check_texts([text])
+        known = self._queries.recall([text])
+        if text in known:
+            return known[text]
         model = self._loaded()
-        vector: Vectors = model.run([model.tokenize(text)])[0]
+        vectors = model.run([model.tokenize(text)])
+        self._queries.keep([text], vectors)
+        vector: Vectors = vectors[0]
         return vector
 
     def count_tokens(self, texts: Sequence[str]) -> list[int]:
@@ -122,6 +145,17 @@ class LocalEmbedder:
         model = self._loaded()
         return [model.count_tokens(text) for text in texts]
 
+    def _run(self, texts: Sequence[str]) -> Vectors:
+        """A row for each text, on all threads."""
+        model, network = self._loaded(), self._for_batches()
+        ids = [model.tokenize(text) for text in texts]
+        batches = form_batches([len(tokens) for tokens in ids])
+        results = self._pool.map(lambda batch: network.run([ids[i] for i in batch]), batches)
+        vectors = np.empty((len(texts), _DIMENSIONS), np.float32)
+        for batch, rows in zip(batches, results, strict=True):
+            vectors[batch] = rows
+        return vectors
+
     def _loaded(self) -> "MiniLM":
         with self._loading:
             if self._model is None:
@@ -132,37 +166,40 @@ class LocalEmbedder:
             return self._model
 
     def _chosen(self) -> Numerics:
-        with self._loading:
+        with self._choosing:
             if self._numerics is None:
                 self._numerics = read_note(self._cache_dir) or self._choose()
             return self._numerics
 
     def _choose(self) -> Numerics:
-        """Try out what there is, and note what is best."""
-        chosen = Numerics.ONNX
-        if has_openvino():
-            candidate = self._open_openvino()
-            if try_out(self._loaded(), candidate):
-                chosen, self._network = Numerics.OPENVINO, candidate
+        """Try out what there is, and note what is fastest."""
+        chosen, best = Numerics.ONNX, LEAST_GAIN
+        candidates = [numerics for numerics in LEAST_AGREEMENT if is_there(numerics)]
+        if candidates:
+            trial = Trial(self._loaded())
+        for numerics in candidates:
+            try:
+                network = self._open(numerics)
+            except ModelUnavailable as error:
+                log.warning("%s is not used: %s", numerics, error)
+                continue
+            gain = trial.gain(numerics, network)
+            if gain >= best:
+                chosen, best, self._network = numerics, gain, network
         write_note(self._cache_dir, chosen)
         return chosen
 
     def _for_batches(self) -> Network:
-        with self._loading:
+        with self._choosing:
+            chosen = self._chosen()
             if self._network is None:
-                if self._chosen() is Numerics.ONNX:
-                    self._network = self._loaded()
-                elif has_openvino():
-                    self._network = self._open_openvino()
-                else:
-                    raise unable(Numerics.OPENVINO)
-            assert self._network is not None  # choosing may have set it
+                if not is_there(chosen):
+                    raise unable(chosen)
+                self._network = self._loaded() if chosen is Numerics.ONNX else self._open(chosen)
             return self._network
 
-    def _open_openvino(self) -> Network:
-        from quinion.embed.openvino import OpenVino  # noqa: PLC0415 - it imports OpenVINO
-
-        return OpenVino(prepare(self._cache_dir, self._model_dir).graph, self._threads)
+    def _open(self, numerics: Numerics) -> Network:
+        return open_network(numerics, prepare(self._cache_dir, self._model_dir), self._threads)
 
 
 def _count_cores() -> int:

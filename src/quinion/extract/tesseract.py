@@ -1,10 +1,11 @@
-"""A thin wrapper on the program `tesseract`.
+"""A thin wrapper on Tesseract: the program, or the library where that is installed.
 
 One run gives text and confidences: the text is put together from the table of words, and is
 letter for letter what Tesseract's own text output says (compared on 28 scanned pages). So
 there is no second run and no temporary file, only a pipe in each direction.
 """
 
+import atexit
 import os
 import subprocess
 from collections.abc import Iterator, Sequence
@@ -13,6 +14,7 @@ from functools import cached_property
 
 from quinion.errors import ExtractionFailed, ToolMissing
 from quinion.extract.raster import Raster
+from quinion.extract.recognizer import Recognizer
 
 PROGRAM = "tesseract"
 # A word is more likely read than imagined from this confidence on.
@@ -20,6 +22,9 @@ SURE = 60.0
 # The table's columns, and the level of the rows that hold a word.
 _COLUMNS = 12
 _WORD_LEVEL = "5"
+
+_library = Recognizer(PROGRAM)
+atexit.register(_library.close)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +77,8 @@ def read(raster: Raster, timeout_s: float) -> Reading:
         TimeoutError: it was not done in time.
         ExtractionFailed: it failed.
     """
-    return Reading(tuple(_parse(_run(raster, timeout_s))))
+    table = _library.recognize(raster, timeout_s)
+    return Reading(tuple(_parse(_run(raster, timeout_s) if table is None else table)))
 
 
 def _run(raster: Raster, timeout_s: float) -> str:
@@ -106,7 +112,7 @@ def _run(raster: Raster, timeout_s: float) -> str:
 
 def _parse(table: str) -> Iterator[Word]:
     # Split by hand: the table knows no quoting, and a word may be a lone quotation mark.
-    for row in table.split("\n")[1:]:
+    for row in table.split("\n"):
         cells = row.split("\t")
         if len(cells) != _COLUMNS or cells[0] != _WORD_LEVEL or not cells[11].strip():
             continue

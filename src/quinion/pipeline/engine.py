@@ -122,14 +122,14 @@ class Engine:
         self._store.declare(collection, fingerprint)
 
     async def store(self) -> VectorStore:
-        """The vector store, connected and cleared of what a dead process left.
+        """The vector store, cleared of what a dead process left.
 
         Raises:
-            StoreUnavailable: it does not answer; the next call tries again.
+            StoreUnavailable: Chroma is needed for that and does not answer; the next call tries
+                again.
         """
         async with self._opening:
             if not self._state.ready:
-                await in_thread(self._store.open)
                 await in_thread(self._recover)
                 self._state.ready = True
         return self._store
@@ -196,7 +196,7 @@ class Engine:
         Not atomic: a process that dies half-way has written some. Callers note elsewhere what
         they have set, after it is done, and set it again otherwise.
         """
-        store = await self.store()
+        store = await self._open_to_write([trace])
         with anyio.CancelScope(shield=True):
             async with self._gate.closed():
                 await in_thread(store.set_metadata, trace, values)
@@ -208,7 +208,7 @@ class Engine:
         Otherwise, also when it is cancelled or the process dies, what `traces` names is
         removed. Searches do not see it before it is whole.
         """
-        store = await self.store()
+        store = await self._open_to_write(traces)
         intent = await self._begin(traces)
         store.hide(traces)
         try:
@@ -235,7 +235,7 @@ class Engine:
         dies meanwhile; if `then` fails, the old ones are put back. Once begun it is not
         cancelled: it takes a second.
         """
-        store = await self.store()
+        store = await self._open_to_write([change.trace for change in changes])
         with anyio.CancelScope(shield=True):
             async with self._gate.closed():
                 old = [await in_thread(_part, store, change.trace) for change in changes]
@@ -257,7 +257,7 @@ class Engine:
 
     async def remove(self, traces: Sequence[Trace]) -> None:
         """Delete what the traces name, all of it, even if the process dies half-way."""
-        store = await self.store()
+        store = await self._open_to_write(traces)
         with anyio.CancelScope(shield=True):
             async with AsyncExitStack() as stack:
                 if any(trace.is_whole for trace in traces):
@@ -266,6 +266,12 @@ class Engine:
                 intent = await self._begin(traces)
                 store.hide(traces)
                 await self._undo(intent)
+
+    async def _open_to_write(self, traces: Sequence[Trace]) -> VectorStore:
+        """The store, once it is certain that it can be written: nothing is begun in vain."""
+        store = await self.store()
+        await in_thread(store.agree, {trace.collection for trace in traces})
+        return store
 
     async def _begin(self, traces: Sequence[Trace], backup: Path | None = None) -> Intent:
         intent = await in_thread(self._journal.begin, traces, backup)

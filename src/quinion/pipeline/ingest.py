@@ -119,7 +119,7 @@ async def read_and_embed(
 
     async def read_all() -> None:
         nonlocal reading
-        async with to_embed:
+        with to_embed:
             reading = await read(
                 engine,
                 source,
@@ -145,7 +145,8 @@ async def read_and_embed(
         await steps.tell_indexed(part[-1].pages[-1])
         return len(part)
 
-    await together(read_all, embed_all)
+    with to_embed, split:
+        await together(read_all, embed_all)
     assert reading is not None
     return reading, chunks, np.concatenate(vectors) if vectors else np.empty((0, 0), np.float32)
 

@@ -1,18 +1,20 @@
 """The vector store: collections of records, each with a vector, searched by nearness and filters.
 
 Two things hold the same records: the ledger, which answers, and Chroma, which the contracts
-prescribe and other programs read. Where they do not agree when a collection is first used, each
-gets what it lacks from the other.
+prescribe and other programs read. Where they do not agree, each gets what it lacks from the
+other: before anything is written, and else soon after a collection is first read. Reading what
+the ledger knows does not wait for Chroma, which takes longer to open than everything else.
 
 Records that are being written are hidden from queries until they are whole, so a search never
 shows half a document. Calls block; the pipeline chooses their thread.
 """
 
+import logging
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TypeVar
 
-from quinion.errors import BadSetting
+from quinion.errors import BadSetting, StoreUnavailable
 from quinion.model.record import Hit, Metadata, Record, score_of_distance
 from quinion.store.chroma import Chroma, Place
 from quinion.store.filters import Where, all_of, any_of, matches
@@ -20,7 +22,10 @@ from quinion.store.journal import Trace
 from quinion.store.ledger import Ledger
 from quinion.store.rows import Vectors
 
+log = logging.getLogger(__name__)
+
 WIDER = 8
+"""How many more are looked at, each time that too few of the nearest match."""
 STEP = 1_000
 
 T = TypeVar("T")
@@ -40,6 +45,7 @@ class VectorStore:
         self._declared: dict[str, str | None] = {}
         self._agreed: set[str] = set()
         self._agreeing = threading.Lock()
+        self._settling: dict[str, threading.Thread] = {}
         self._lock = threading.Lock()
         self._hidden: list[Trace] = []
 
@@ -48,16 +54,10 @@ class VectorStore:
         """Where Chroma is."""
         return self._chroma.place
 
-    def open(self) -> None:
-        """Connect, if that has not been done.
-
-        Raises:
-            StoreUnavailable: the server does not answer, or the folder is damaged.
-        """
-        self._chroma.open()
-
     def close(self) -> None:
         """Let go of files and connections."""
+        for thread in self._settling.values():
+            thread.join()
         self._chroma.close()
         self._ledger.close()
 
@@ -82,7 +82,7 @@ class VectorStore:
         self, collection: str, *, ids: Sequence[str] | None = None, where: Where | None = None
     ) -> list[Record]:
         """The records with these ids, or all that match."""
-        self._agree(collection)
+        self._prepare_to_read(collection)
         return self._ledger.get(collection, ids=ids, where=where)
 
     def get_with_vectors(self, trace: Trace) -> tuple[list[Record], Vectors]:
@@ -94,7 +94,7 @@ class VectorStore:
         self, collection: str, vector: Vectors, limit: int, where: Where | None = None
     ) -> list[Hit]:
         """The records nearest to the vector among those that match, best first."""
-        self._agree(collection)
+        self._prepare_to_read(collection)
         self._check_model(collection)
         if self._hides_all(collection):
             return []
@@ -132,7 +132,7 @@ class VectorStore:
 
     def count(self, collection: str) -> int:
         """How many records the collection has."""
-        self._agree(collection)
+        self._prepare_to_read(collection)
         return self._ledger.count(collection)
 
     def count_traced(self, trace: Trace) -> int:
@@ -141,6 +141,7 @@ class VectorStore:
 
     def set_metadata(self, trace: Trace, values: Metadata) -> None:
         """Write these values into the metadata of all records that the trace names."""
+        self._agree(trace.collection)
         ids = [record.id for record in self._traced(trace)]
         if ids:
             self._chroma.set_metadata(trace.collection, ids, values)
@@ -148,7 +149,8 @@ class VectorStore:
 
     def find_lost(self, collection: str) -> tuple[int, list[str]]:
         """How many records there are, and the ids of those whose vector Chroma has lost."""
-        return self.count(collection), self._chroma.find_lost(collection)
+        self._agree(collection)
+        return self._ledger.count(collection), self._chroma.find_lost(collection)
 
     def hide(self, traces: Sequence[Trace]) -> None:
         """Keep what these name out of query results until `reveal`."""
@@ -203,10 +205,41 @@ class VectorStore:
         elif theirs != ours:
             self._ledger.mark(collection, theirs)
 
+    def _prepare_to_read(self, collection: str) -> None:
+        """See to it that the ledger can answer; what it knows, it can answer at once."""
+        if collection in self._agreed:
+            return
+        if not self._ledger.fingerprint(collection):
+            self._agree(collection)
+            return
+        with self._lock:
+            if collection not in self._settling:
+                self._settling[collection] = threading.Thread(
+                    target=self._settle, args=(collection,), name="settle", daemon=True
+                )
+                self._settling[collection].start()
+
+    def _settle(self, collection: str) -> None:
+        """The same as `_agree`, for nobody who waits for it."""
+        try:
+            self._agree(collection)
+        except StoreUnavailable as error:
+            log.warning("%s is read from the ledger alone: %s", collection, error)
+
+    def agree(self, collections: Iterable[str]) -> None:
+        """Before these are written: see to it that Chroma and the ledger have as many records.
+
+        Raises:
+            StoreUnavailable: Chroma does not answer, or its folder is damaged.
+        """
+        for collection in collections:
+            self._agree(collection)
+
     def _agree(self, collection: str) -> None:
-        """At the first use of a collection: see to it that both have as many records."""
-        if collection not in self._agreed:
-            with self._agreeing:
+        if collection in self._agreed:
+            return
+        with self._agreeing:
+            if collection not in self._agreed:  # and so nobody is writing it yet
                 if self._chroma.count(collection) != self._ledger.count(collection):
                     self.reconcile(collection)
                 self._agreed.add(collection)
@@ -218,7 +251,7 @@ class VectorStore:
         that has records and no mark was made by another program with the model that the specs
         prescribe, and is taken as it is. What needs no vectors can be done with any.
         """
-        made_with = self._chroma.fingerprint(collection)
+        made_with = self._ledger.fingerprint(collection)
         if not made_with and not to_write:
             return
         declared = collection in self._declared

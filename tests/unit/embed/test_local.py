@@ -2,14 +2,16 @@ import json
 import logging
 import subprocess
 import sys
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from threading import Barrier
+from threading import Barrier, Event
 
 import numpy as np
 import pytest
 
-from quinion.embed import Embedder, LocalEmbedder, Vectors
+from quinion.embed import Embedder, LocalEmbedder, Vectors, local
+from quinion.embed.minilm import MiniLM
 from quinion.embed.truncated import Truncated
 from quinion.embed.weights import PreparedModel
 
@@ -121,6 +123,64 @@ def test_many_threads_can_load_and_embed_at_once(cache_dir: Path, prepared: Prep
     with ThreadPoolExecutor(8) as pool:
         for vectors in pool.map(embed, range(8)):
             np.testing.assert_allclose(vectors, VECTORS, atol=1e-5)
+
+
+def count_runs(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """How many texts go through the network, call by call."""
+    counts: list[int] = []
+
+    def run(self: MiniLM, batch: Sequence[Sequence[int]]) -> Vectors:
+        counts.append(len(batch))
+        return original(self, batch)
+
+    original = MiniLM.run
+    monkeypatch.setattr(MiniLM, "run", run)
+    return counts
+
+
+def test_a_text_that_was_met_lately_is_not_embedded_again(
+    cache_dir: Path, prepared: PreparedModel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    counts = count_runs(monkeypatch)
+    embedder = LocalEmbedder(cache_dir)
+    first = embedder.embed(TEXTS)
+    assert sum(counts) == len(set(TEXTS))
+    again = embedder.embed([*TEXTS, "something new", *TEXTS])
+    assert sum(counts) == len(set(TEXTS)) + 1
+    np.testing.assert_array_equal(again[: len(TEXTS)], first)
+    np.testing.assert_array_equal(again[-len(TEXTS) :], first)
+
+
+def test_a_query_that_is_repeated_is_not_embedded_again(
+    cache_dir: Path, prepared: PreparedModel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    counts = count_runs(monkeypatch)
+    embedder = LocalEmbedder(cache_dir)
+    vectors = [embedder.embed_query(text) for text in (TEXTS[0], TEXTS[1], TEXTS[0])]
+    assert counts == [1, 1]
+    np.testing.assert_array_equal(vectors[0], vectors[2])
+    np.testing.assert_allclose(vectors, VECTORS[[0, 1, 0]], atol=1e-5)
+
+
+def test_a_query_does_not_wait_until_an_engine_has_been_chosen(
+    cache_dir: Path, prepared: PreparedModel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / prepared.folder.name).symlink_to(prepared.folder)
+    embedder = LocalEmbedder(tmp_path, numerics=None)
+    choosing, answered = Event(), Event()
+
+    def wait(*_: object) -> bool:
+        choosing.set()
+        return answered.wait(60) and False  # no engine is there
+
+    monkeypatch.setattr(local, "is_there", wait)
+    with ThreadPoolExecutor(1) as pool:
+        fingerprint = pool.submit(lambda: embedder.fingerprint)
+        assert choosing.wait(60)
+        assert embedder.embed_query("parking").shape == (384,)
+        assert not fingerprint.done()
+        answered.set()
+        assert fingerprint.result(60).endswith(":onnx-fp32")
 
 
 def test_nothing_is_loaded_before_the_first_text_and_onnx_not_even_then(

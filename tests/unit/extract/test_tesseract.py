@@ -1,5 +1,7 @@
 import os
 import subprocess
+from collections.abc import Iterator
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -8,10 +10,22 @@ from PIL import Image
 from quinion.errors import ExtractionFailed, ToolMissing
 from quinion.extract import tesseract
 from quinion.extract.raster import Raster
+from quinion.extract.recognizer import Recognizer
 from tests.documents import PROSE, picture_of
 
 TIMEOUT_S = 60.0
 PARAGRAPHS = f'{PROSE}\n \n \nSecond paragraph, 10 % of "it" only.\n{PROSE}'
+
+
+@pytest.fixture(autouse=True, params=["program", "library"])
+def _engine(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """What is promised holds whichever of the two reads, each started anew."""
+    if request.param == "library" and find_spec("tesserocr") is None:
+        pytest.skip("the package tesserocr is not installed")
+    library = Recognizer(tesseract.PROGRAM if request.param == "library" else "no-such-program")
+    monkeypatch.setattr(tesseract, "_library", library)
+    yield
+    library.close()
 
 
 def test_text_and_confidence_come_from_one_reading() -> None:

@@ -1,6 +1,6 @@
-"""Whether both sides have stored the same: chunk by chunk, text and vector.
+"""Whether ours and the plain stack have stored the same: chunk by chunk, text and vector.
 
-    python -m bench.agreement OUR_CHROMA PLAIN_CHROMA
+    python -m bench.text.agreement OUR_CHROMA PLAIN_CHROMA
 
 Reads the folders of Chroma after both processes have ended. Prints JSON; it is a process of its
 own so that the measuring one stays small.
@@ -11,12 +11,16 @@ import sys
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-import chromadb
 import numpy as np
-from chromadb.api import ClientAPI
-from chromadb.config import Settings
 from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from chromadb.api import ClientAPI
+
+LEAST_COSINE = 0.9995
+"""Of an engine that calculates in bfloat16; float32 has 1.0000000."""
 
 Vector = NDArray[np.float32]
 Key = tuple[str, int]
@@ -30,10 +34,17 @@ class Agreement:
     chunks: int
     """On the side that has more."""
     same_texts: int
+    different_texts: int
+    """A text that several chunks have counts once."""
     cosine_min: float
     cosine_mean: float
     difference_max: float
     """These three of the vectors of the same texts."""
+
+    @property
+    def holds(self) -> bool:
+        """Whether both have stored the same, without which no ratio means anything."""
+        return self.same_texts == self.chunks and self.cosine_min >= LEAST_COSINE
 
 
 def compare(ours: Chunks, plain: Chunks) -> Agreement:
@@ -44,6 +55,7 @@ def compare(ours: Chunks, plain: Chunks) -> Agreement:
     return Agreement(
         chunks=max(len(ours), len(plain)),
         same_texts=len(same),
+        different_texts=len({text for text, _ in ours.values()}),
         cosine_min=min(cosines, default=0.0),
         cosine_mean=float(np.mean(cosines)) if cosines else 0.0,
         difference_max=max((float(np.abs(a - b).max()) for a, b in same), default=1.0),
@@ -69,11 +81,15 @@ def read_plain(folder: Path) -> Chunks:
     return read_chunks(connect(folder), lambda metadata: str(metadata["file_path"]))
 
 
-def connect(folder: Path) -> ClientAPI:
+def connect(folder: Path) -> "ClientAPI":
+    # Here, not above: the measuring process has this module too, and is to stay small.
+    import chromadb
+    from chromadb.config import Settings
+
     return chromadb.PersistentClient(path=folder, settings=Settings(anonymized_telemetry=False))
 
 
-def read_chunks(client: ClientAPI, file_of: Callable[[Metadata], str]) -> Chunks:
+def read_chunks(client: "ClientAPI", file_of: Callable[[Metadata], str]) -> Chunks:
     stored = client.get_collection("application_docs").get(
         include=["documents", "metadatas", "embeddings"]
     )

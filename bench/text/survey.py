@@ -1,11 +1,11 @@
-"""Which documents both sides can be measured on.
+"""Which documents all sides can be measured on.
 
-    python -m bench.survey FOLDER
+    python -m bench.text.survey FOLDER LONGEST
 
-The plain stack has no OCR, so a document with a page that would need it is left out on both
-sides, and so is one that images cover (a drawing, a map, a scan), which our
-server looks at more closely. Prints JSON; it is a process of
-its own so that the measuring one stays small.
+The peers have no OCR, so a document with a page that would need it is left out on all sides, and
+so is one that images cover (a drawing, a map, a scan), which our server looks at more closely, and
+one with more than LONGEST pages. Prints JSON; it is a process of its own so that the measuring
+one stays small.
 """
 
 import json
@@ -26,15 +26,17 @@ class Document:
     """Why; empty if it is measured."""
 
 
-def survey(folder: Path) -> list[Document]:
+def survey(folder: Path, longest: int) -> list[Document]:
     """Every PDF below the folder."""
-    return [look_at(file) for file in sorted(folder.rglob("*.pdf"))]
+    return [look_at(file, longest) for file in sorted(folder.rglob("*.pdf"))]
 
 
-def look_at(file: Path) -> Document:
+def look_at(file: Path, longest: int) -> Document:
     options = Options(ocr=False)
     try:
         inspection = inspect(file, options)
+        if inspection.page_count > longest:
+            return Document(str(file), inspection.page_count, "because they are long")
         pages = read_pages(file, 1, inspection.page_count, options)
         bare = sum(len(page.text.strip()) < MIN_LAYER_CHARACTERS for page in pages)
     except ExtractionFailed as error:
@@ -47,4 +49,5 @@ def look_at(file: Path) -> Document:
 
 
 if __name__ == "__main__":
-    print(json.dumps([asdict(document) for document in survey(Path(sys.argv[1]))]))
+    found = survey(Path(sys.argv[1]), int(sys.argv[2]))
+    print(json.dumps([asdict(document) for document in found]))

@@ -1,0 +1,226 @@
+"""What each embedding engine finds, on judged queries.
+
+Every set is cut into chunks as Document Store cuts its documents, embedded by each engine that
+this machine has, and searched exactly. A document or page scores by its best chunk. Queries are
+embedded by ONNX Runtime in float32, as in the servers, so the same chunks and queries differ in
+nothing but the numerics of the chunks' vectors.
+
+The engines take turns over the chunks, so that whatever else the machine does falls on all. Their
+speed is chunks for each second of processor time.
+
+Beside it, the sets that are judged by document are asked through DocVec's own tools, each
+document a file of a folder: what its chunks and its index cost or gain.
+"""
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from bench.judged_sets import JudgedSet, read_cranfield, read_sets
+from bench.part import Claim, Part, Setting
+from bench.ranking import DEPTH, Rankings, mean_ndcg, mean_recall
+from bench.table import number, table
+from quinion.chunk.recursive import chunk_pages, join_pages
+from quinion.cli.client import call, connect
+from quinion.embed.local import LocalEmbedder
+from quinion.embed.numerics import Numerics, is_there
+from quinion.embed.port import Vectors
+from quinion.servers import docvec
+from quinion.settings import Settings
+
+TURN = 128
+"""Chunks that an engine embeds before it is the next one's turn."""
+MOST_LOST = 0.005
+DOCVEC_ASKED = 50
+QUICK_DOCUMENTS = 60
+
+
+@dataclass(frozen=True)
+class Chunks:
+    """The chunks of a set, and what each is judged as."""
+
+    texts: list[str]
+    places: list[list[str]]
+
+
+@dataclass(frozen=True)
+class Embedded:
+    """What an engine made of a set's chunks."""
+
+    vectors: Vectors
+    cpu_s: float
+
+
+@dataclass(frozen=True)
+class Result:
+    """One set and one engine."""
+
+    ndcg: float
+    lowest: float
+    mean: float
+    speed: float
+
+
+@dataclass(frozen=True)
+class Compared:
+    """One set, and what each engine made of it."""
+
+    judged: JudgedSet
+    chunks: Chunks
+    results: Mapping[Numerics, Result]
+
+
+async def measure(setting: Setting) -> Part:
+    retrieval, models = setting.corpus / "retrieval", setting.scratch / "models"
+    if setting.quick:
+        sets = [read_cranfield(retrieval / "cranfield").cut(QUICK_DOCUMENTS)]
+    else:
+        sets = read_sets(retrieval)
+    engines = {n: LocalEmbedder(models, numerics=n) for n in Numerics if is_there(n)}
+    compared = [compare(judged, engines) for judged in sets]
+    body = [*tell(compared), f"On this machine `auto` has chosen `{choose(models)}`."]
+    if not setting.quick:
+        by_document = [judged for judged in sets if not judged.by_page]
+        body += [
+            "Through DocVec's own tools, with its chunks, its index and its default engine, each "
+            "document a file of a folder:",
+            await ask_docvec(by_document, setting.scratch, models),
+        ]
+    claims = [claim_kept(one) for one in compared]
+    return Part("judged", "Ranking by embedding engine", "\n\n".join(body), claims)
+
+
+def tell(compared: Sequence[Compared]) -> list[str]:
+    engines = list(compared[0].results)
+    return [
+        f"Chunks of 800 characters that overlap by 200, exact search, nDCG@{DEPTH}; queries "
+        f"always by `{Numerics.ONNX}`.",
+        table(
+            ["set", "documents", "chunks", "queries", *(f"`{n}`" for n in engines)],
+            [[*count(one), *(f"{r.ndcg:.4f}" for r in one.results.values())] for one in compared],
+        ),
+        "Agreement is the cosine of a chunk's vector and that of the reference, the lowest and the "
+        "mean; speed is chunks for each second of processor time.",
+        table(
+            ["set", *(f"`{n}`: {what}" for n in engines for what in ("lowest", "mean", "speed"))],
+            [
+                [
+                    one.judged.name,
+                    *(cell for result in one.results.values() for cell in show(result)),
+                ]
+                for one in compared
+            ],
+        ),
+    ]
+
+
+def claim_kept(compared: Compared) -> Claim:
+    """Of the engine that differs most: `auto` may choose any of them."""
+    reference = compared.results[Numerics.ONNX].ndcg
+    faster = [r.ndcg for n, r in compared.results.items() if n is not Numerics.ONNX]
+    differences = [abs(ndcg - reference) for ndcg in faster] or [0.0]
+    what = f"{compared.judged.name}: nDCG@{DEPTH} of faster engines against `{Numerics.ONNX}`"
+    most = max(differences)
+    return Claim(what, most, min(differences), most, "", MOST_LOST, at_most=True)
+
+
+def choose(models: Path) -> Numerics:
+    """What a home is given by `auto`."""
+    return Numerics(LocalEmbedder(models, numerics=None).fingerprint.rpartition(":")[2])
+
+
+def chunk(judged: JudgedSet) -> Chunks:
+    found = Chunks([], [])
+    for document, pages in judged.documents.items():
+        for part in chunk_pages(pages):
+            found.texts.append(part.text)
+            found.places.append(judged.places(document, part.pages))
+    return found
+
+
+def compare(judged: JudgedSet, engines: Mapping[Numerics, LocalEmbedder]) -> Compared:
+    chunks = chunk(judged)
+    embedded = embed_in_turns(chunks.texts, engines)
+    queries = {
+        query: engines[Numerics.ONNX].embed_query(judged.queries[query])
+        for query in judged.relevant
+    }
+    reference = embedded[Numerics.ONNX].vectors
+    results = {}
+    for numerics, made in embedded.items():
+        cosines = (reference * made.vectors).sum(1)
+        results[numerics] = Result(
+            mean_ndcg(rank(queries, chunks, made.vectors), judged.relevant),
+            float(cosines.min()),
+            float(cosines.mean()),
+            len(chunks.texts) / made.cpu_s,
+        )
+    return Compared(judged, chunks, results)
+
+
+def embed_in_turns(
+    texts: Sequence[str], engines: Mapping[Numerics, LocalEmbedder]
+) -> dict[Numerics, Embedded]:
+    parts: dict[Numerics, list[Vectors]] = {numerics: [] for numerics in engines}
+    cpu_s = dict.fromkeys(engines, 0.0)
+    for embedder in engines.values():
+        embedder.embed(texts[:1])  # loading is measured elsewhere
+    for begin in range(0, len(texts), TURN):
+        for numerics, embedder in engines.items():
+            before = time.process_time()
+            parts[numerics].append(embedder.embed(texts[begin : begin + TURN]))
+            cpu_s[numerics] += time.process_time() - before
+    return {n: Embedded(np.concatenate(parts[n]), cpu_s[n]) for n in engines}
+
+
+def rank(queries: Mapping[str, Vectors], chunks: Chunks, vectors: Vectors) -> Rankings:
+    """The places of the best chunks for each query, best first, each once."""
+    rankings = {}
+    for query, vector in queries.items():
+        order = np.argsort(-(vectors @ vector), kind="stable")
+        places: dict[str, None] = {}
+        for index in order:
+            places |= dict.fromkeys(chunks.places[index])
+            if len(places) >= DEPTH:
+                break
+        rankings[query] = list(places)
+    return rankings
+
+
+def count(compared: Compared) -> list[str]:
+    judged = compared.judged
+    counts = [len(judged.documents), len(compared.chunks.texts), len(judged.relevant)]
+    return [judged.name, *(f"{size:,}" for size in counts)]
+
+
+def show(result: Result) -> list[str]:
+    return [f"{result.lowest:.5f}", f"{result.mean:.5f}", number(result.speed)]
+
+
+async def ask_docvec(sets: Sequence[JudgedSet], scratch: Path, models: Path) -> str:
+    rows = []
+    for index, judged in enumerate(sets):
+        rankings = await rank_by_docvec(judged, scratch / f"docvec-{index}", models)
+        found = (score(rankings, judged.relevant) for score in (mean_ndcg, mean_recall))
+        rows.append([judged.name, *(f"{value:.3f}" for value in found)])
+    return table(["set", f"nDCG@{DEPTH}", f"recall@{DEPTH}"], rows)
+
+
+async def rank_by_docvec(judged: JudgedSet, scratch: Path, models: Path) -> Rankings:
+    """The documents that the server finds for each query, best first."""
+    folder = scratch / "documents"
+    folder.mkdir(parents=True)
+    for name, pages in judged.documents.items():
+        (folder / f"{name}.txt").write_text(join_pages(pages))
+    rankings: dict[str, list[str]] = {}
+    async with connect(Settings(home=scratch / "home", models=models), docvec.NAME) as client:
+        await call(client, "index_directory", {"dir_path": str(folder)})
+        for query in judged.relevant:
+            arguments = {"query": judged.queries[query], "n_results": DOCVEC_ASKED}
+            results = (await call(client, "search", arguments))["data"]["results"]
+            files = (Path(result["metadata"]["source_file"]).stem for result in results)
+            rankings[query] = list(dict.fromkeys(files))
+    return rankings

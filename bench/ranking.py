@@ -1,0 +1,40 @@
+"""How good rankings are: nDCG and recall among the first ten."""
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+
+DEPTH = 10
+
+Rankings = Mapping[str, Sequence[str]]
+"""What was found for each query, best first."""
+
+Judgements = Mapping[str, frozenset[str]]
+"""What should have been found, where there is anything."""
+
+
+def mean_ndcg(rankings: Rankings, judgements: Judgements) -> float:
+    return _mean(_ndcg, rankings, judgements)
+
+
+def mean_recall(rankings: Rankings, judgements: Judgements) -> float:
+    return _mean(_recall, rankings, judgements)
+
+
+def _mean(
+    judge: Callable[[Sequence[str], frozenset[str]], float],
+    rankings: Rankings,
+    judgements: Judgements,
+) -> float:
+    values = [judge(rankings[query], relevant) for query, relevant in judgements.items()]
+    return sum(values) / len(values)
+
+
+def _ndcg(ranking: Sequence[str], relevant: frozenset[str]) -> float:
+    gained = sum(
+        1 / math.log2(place + 2) for place, name in enumerate(ranking[:DEPTH]) if name in relevant
+    )
+    return gained / sum(1 / math.log2(place + 2) for place in range(min(DEPTH, len(relevant))))
+
+
+def _recall(ranking: Sequence[str], relevant: frozenset[str]) -> float:
+    return len(relevant.intersection(ranking[:DEPTH])) / min(DEPTH, len(relevant))

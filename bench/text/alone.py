@@ -1,0 +1,166 @@
+"""The stages of ingest by themselves: the engine's own functions, without a server around them.
+
+    python -m bench.text.alone HOME
+
+Configured as the server's, with as many documents under way. It is asked as a peer is (`peer.py`);
+each answer is what a stage took of this process and its workers.
+"""
+
+import os
+import sys
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+import anyio
+import numpy as np
+from anyio.from_thread import BlockingPortal, start_blocking_portal
+
+from bench.peer import serve
+from bench.processes import measure_cpu_s
+from bench.sides import our_variables
+from quinion.chunk.recursive import chunk_pages, join_pages
+from quinion.cli.ingest import AT_ONCE
+from quinion.embed.port import Vectors
+from quinion.model.chunk import Chunk
+from quinion.model.page import document_method
+from quinion.pipeline import ingest
+from quinion.pipeline.engine import Engine, in_thread, open_engine
+from quinion.pipeline.ingest import Reading
+from quinion.pipeline.progress import no_progress
+from quinion.pipeline.source import Source, admit
+from quinion.servers.document_store.classify import classify
+from quinion.servers.document_store.ingest import EXTENSIONS
+from quinion.servers.document_store.records import (
+    CHUNKS,
+    REGISTRY,
+    Document,
+    chunk_records,
+    now,
+    possible_ids,
+    registry_record,
+    traces_of,
+)
+from quinion.settings import Settings
+
+
+@dataclass
+class Held:
+    """A document on its way."""
+
+    source: Source
+    reading: Reading
+    chunks: Sequence[Chunk] = ()
+    vectors: Vectors = field(default_factory=lambda: np.empty((0, 0), np.float32))
+
+
+class Stages:
+    """An engine on a home, and the documents that it was asked for."""
+
+    def __init__(self, portal: BlockingPortal, engine: Engine) -> None:
+        self._portal = portal
+        self._engine = engine
+        self._held: dict[str, Held] = {}
+
+    def fingerprint(self, _: None) -> Mapping[str, str]:
+        return {"fingerprint": self._engine.embedder.fingerprint}
+
+    def read(self, files: Sequence[str]) -> Mapping[str, float]:
+        return self._cost(self._read, files)
+
+    def chunk(self, files: Sequence[str]) -> Mapping[str, float]:
+        return self._cost(self._chunk, files)
+
+    def embed(self, files: Sequence[str]) -> Mapping[str, float]:
+        return self._cost(self._embed, files)
+
+    def store(self, files: Sequence[str]) -> Mapping[str, float]:
+        """The last one: what was held of the documents is let go."""
+        cost = self._cost(self._store, files)
+        self._held.clear()
+        return cost
+
+    def _cost(
+        self, stage: Callable[[str], Awaitable[None]], files: Sequence[str]
+    ) -> Mapping[str, float]:
+        cost: dict[str, float] = {}
+        with measuring(cost):
+            self._portal.call(for_each, stage, files)
+        return cost
+
+    async def _read(self, file: str) -> None:
+        settings = self._engine.settings
+        source = await in_thread(admit, file, EXTENSIONS, ())
+        reading = await ingest.read(
+            self._engine,
+            source,
+            ocr=settings.enable_ocr,
+            threshold=settings.image_ratio_threshold,
+            progress=no_progress,
+        )
+        self._held[file] = Held(source, reading)
+
+    async def _chunk(self, file: str) -> None:
+        self._held[file].chunks = chunk_pages(self._held[file].reading.pages)
+
+    async def _embed(self, file: str) -> None:
+        held = self._held[file]
+        pages = held.reading.inspection.page_count
+        held.vectors = await ingest.embed(self._engine, held.chunks, pages, no_progress)
+
+    async def _store(self, file: str) -> None:
+        held = self._held[file]
+        text = join_pages(held.reading.pages)
+        document = Document(
+            id=next(possible_ids("bench", held.source.sha256)),
+            file_path=held.source.path,
+            file_hash=held.source.sha256,
+            application_ref="bench",
+            document_type=classify(held.source.path.name, text),
+            chunk_count=len(held.chunks),
+            ingested_at=now(),
+            extraction_method=document_method(held.reading.pages),
+            contains_drawings=held.reading.contains_drawings,
+        )
+        placeholder = np.zeros((1, held.vectors.shape[1]), np.float32)
+        async with self._engine.writing(traces_of(document.id)) as writer:
+            await writer.upsert(CHUNKS, chunk_records(document, text, held.chunks), held.vectors)
+            await writer.upsert(REGISTRY, [registry_record(document)], placeholder)
+
+
+async def for_each(stage: Callable[[str], Awaitable[None]], files: Sequence[str]) -> None:
+    """As many at once as there are under way when a folder is ingested."""
+    pending = iter(files)
+
+    async def take() -> None:
+        for file in pending:
+            await stage(file)
+
+    async with anyio.create_task_group() as group:
+        for _ in range(AT_ONCE):
+            group.start_soon(take)
+
+
+@contextmanager
+def measuring(cost: dict[str, Any]) -> Iterator[None]:
+    """What the block takes of this process and its children."""
+    cpu_s, began = measure_cpu_s(os.getpid()), perf_counter()
+    yield
+    cost["wall_s"] = perf_counter() - began
+    cost["cpu_s"] = measure_cpu_s(os.getpid()) - cpu_s
+
+
+def main(home: Path) -> None:
+    settings = Settings.from_environment(dict(our_variables(home)))
+    with (
+        start_blocking_portal() as portal,
+        portal.wrap_async_context_manager(open_engine(settings)) as engine,
+    ):
+        serve(lambda _: Stages(portal, engine), ())
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))

@@ -1,0 +1,34 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bench.truths import edit_distance, word_accuracy, words_found
+
+TEXTS = st.lists(st.sampled_from(["The", "gate", "of", "yard", "1909"]), min_size=1)
+
+
+@given(TEXTS, TEXTS)
+def test_a_distance_is_symmetric_and_at_most_the_longer_text(
+    one: list[str], other: list[str]
+) -> None:
+    distance = edit_distance(one, other)
+    assert distance == edit_distance(other, one)
+    assert abs(len(one) - len(other)) <= distance <= max(len(one), len(other))
+    assert (distance == 0) is (one == other)
+
+
+def test_words_out_of_order_are_found_though_not_accurate() -> None:
+    assert word_accuracy("gate The", "The gate") == 0.0
+    assert words_found("gate The", "The gate") == 1.0
+
+
+@pytest.mark.parametrize(
+    ("text", "truth"),
+    [("over-\nlooked", "overlooked"), ("“so”", '"so"'), ("Total 9", "TOTAL 9")],
+)
+def test_what_differs_by_edition_is_no_mistake(text: str, truth: str) -> None:
+    assert word_accuracy(text, truth) == 1.0
+
+
+def test_case_counts_where_the_truth_has_both() -> None:
+    assert word_accuracy("the gate", "The gate") == 0.5

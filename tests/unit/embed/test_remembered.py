@@ -1,0 +1,79 @@
+"""Vectors are remembered by text: exactly, no more than there is room for, from any thread."""
+
+from collections import OrderedDict
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from random import Random
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from quinion.embed.port import Vectors
+from quinion.embed.remembered import Remembered
+
+DIMENSIONS = 4
+TEXTS = st.text(st.sampled_from("ab\ud800é"), max_size=3)
+
+
+def vector_of(text: str, number: int = 0) -> Vectors:
+    values = np.random.default_rng([number, *text.encode(errors="surrogatepass")])
+    return values.normal(size=DIMENSIONS).astype(np.float32)
+
+
+def vectors_of(texts: Sequence[str], number: int = 0) -> Vectors:
+    rows = np.empty((len(texts), DIMENSIONS), np.float32)
+    for row, text in enumerate(texts):
+        rows[row] = vector_of(text, number)
+    return rows
+
+
+@given(
+    room=st.integers(1, 4),
+    steps=st.lists(st.tuples(st.booleans(), st.lists(TEXTS, max_size=6, unique=True))),
+)
+def test_it_has_what_was_met_last(room: int, steps: list[tuple[bool, list[str]]]) -> None:
+    remembered, expected = Remembered(room, DIMENSIONS), OrderedDict[str, Vectors]()
+    for number, (keeps, texts) in enumerate(steps):
+        if keeps:
+            remembered.keep(texts, vectors_of(texts, number))
+            for text in texts:
+                expected[text] = vector_of(text, number)
+                expected.move_to_end(text)
+                if len(expected) > room:
+                    expected.popitem(last=False)
+        else:
+            found = remembered.recall(texts)
+            known = [text for text in texts if text in expected]
+            assert list(found) == known
+            for text in known:
+                np.testing.assert_array_equal(found[text], expected[text])
+                expected.move_to_end(text)
+
+
+def test_what_is_recalled_is_the_callers_own() -> None:
+    remembered = Remembered(1, DIMENSIONS)
+    remembered.keep(["a"], vectors_of(["a"]))
+    remembered.recall(["a"])["a"][:] = 0
+    np.testing.assert_array_equal(remembered.recall(["a"])["a"], vector_of("a"))
+
+
+def test_many_threads_never_get_the_vector_of_another_text() -> None:
+    remembered = Remembered(16, DIMENSIONS)
+    texts = [str(number) for number in range(40)]
+    vectors = {text: vector_of(text) for text in texts}
+
+    def use(seed: int) -> int:
+        random, recalled = Random(seed), 0
+        for _ in range(300):
+            some = random.sample(texts, 8)
+            found = remembered.recall(some)
+            for text, vector in found.items():
+                np.testing.assert_array_equal(vector, vectors[text])
+            recalled += len(found)
+            missing = [text for text in some if text not in found]
+            remembered.keep(missing, vectors_of(missing))
+        return recalled
+
+    with ThreadPoolExecutor(8) as pool:
+        assert all(recalled > 0 for recalled in pool.map(use, range(8)))
