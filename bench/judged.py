@@ -2,8 +2,8 @@
 
 Every set is cut into chunks as Document Store cuts its documents, embedded by each engine that
 this machine has, and searched exactly. A document or page scores by its best chunk. Queries are
-embedded by ONNX Runtime in float32, as in the servers, so the same chunks and queries differ in
-nothing but the numerics of the chunks' vectors.
+embedded as the servers do it, with CTranslate2 by the same engine, else by ONNX Runtime, so the
+same chunks and queries differ in nothing but numerics.
 
 The engines take turns over the chunks, so that whatever else the machine does falls on all. Their
 speed is chunks for each second of processor time.
@@ -144,13 +144,12 @@ def chunk(judged: JudgedSet) -> Chunks:
 def compare(judged: JudgedSet, engines: Mapping[Numerics, LocalEmbedder]) -> Compared:
     chunks = chunk(judged)
     embedded = embed_in_turns(chunks.texts, engines)
-    queries = {
-        query: engines[Numerics.ONNX].embed_query(judged.queries[query])
-        for query in judged.relevant
-    }
     reference = embedded[Numerics.ONNX].vectors
     results = {}
     for numerics, made in embedded.items():
+        queries = {
+            query: engines[numerics].embed_query(judged.queries[query]) for query in judged.relevant
+        }
         cosines = (reference * made.vectors).sum(1)
         results[numerics] = Result(
             mean_ndcg(rank(queries, chunks, made.vectors), judged.relevant),

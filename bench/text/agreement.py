@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 if TYPE_CHECKING:
     from chromadb.api import ClientAPI
 
-LEAST_COSINE = 0.9995
-"""Of an engine that calculates in bfloat16; float32 has 1.0000000."""
+LEAST_COSINE = 0.99
+"""Of an engine that calculates in eight bits; float32 has 1.0000000."""
 
 Vector = NDArray[np.float32]
 Key = tuple[str, int]

@@ -60,13 +60,13 @@ class Settings(BaseModel):
         default_factory=lambda known: known["home"] / "models",
         description="Where the model is kept ready: in the home, for every server's folder.",
     )
-    embedding_engine: Literal["auto", "onnx", "openvino"] = Field(
-        default="onnx",
+    embedding_engine: Literal["auto", "onnx", "openvino", "ctranslate2"] = Field(
+        default="auto",
         validation_alias="QUINION_EMBEDDING_ENGINE",
         description=(
-            "What runs the local embedding model on documents: `onnx` (ONNX Runtime, float32), "
-            "`openvino` (OpenVINO, bfloat16), or `auto`: the faster one, tried out when a home is "
-            "first used and kept for it."
+            "What runs the local embedding model: `onnx` (ONNX Runtime, float32), `openvino` "
+            "(OpenVINO, bfloat16), `ctranslate2` (CTranslate2, eight bits), or `auto`: the fastest "
+            "that is there, tried out when a home is first used and kept for it."
         ),
     )
     read_roots: Annotated[tuple[Path, ...], BeforeValidator(_split_paths)] = Field(

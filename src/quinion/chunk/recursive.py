@@ -1,7 +1,7 @@
 """Pages → chunks, by the recursive splitting that the specs prescribe.
 
 The result is, character for character, what LangChain's `RecursiveCharacterTextSplitter`
-gives with `keep_separator="end"` (`bench/ingest.py` compares the two on real documents). It
+gives with `keep_separator="end"` (`bench/text/agreement.py` compares the two on real documents). It
 is written again because we need to know where each chunk lies, so that page numbers are
 exact, and because that splitter brings LangChain's core along for a hundred lines.
 

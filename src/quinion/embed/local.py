@@ -5,7 +5,6 @@ should answer its first search quickly calls `load` from a background thread. Lo
 0.1 to 0.2 seconds, and half a second on the first start of all.
 """
 
-import logging
 import os
 import sys
 from collections.abc import Sequence
@@ -18,11 +17,8 @@ import numpy as np
 
 from quinion.embed.batch import form_batches
 from quinion.embed.numerics import (
-    LEAST_AGREEMENT,
-    LEAST_GAIN,
     Network,
     Numerics,
-    Trial,
     is_there,
     open_network,
     read_note,
@@ -31,14 +27,12 @@ from quinion.embed.numerics import (
 )
 from quinion.embed.port import Vectors
 from quinion.embed.remembered import Remembered
+from quinion.embed.trial import try_out
 from quinion.embed.vectors import check_texts
 from quinion.embed.weights import MODEL_NAME, WEIGHTS_SHA256, prepare
-from quinion.errors import ModelUnavailable
 
 if TYPE_CHECKING:
-    from quinion.embed.minilm import MiniLM
-
-log = logging.getLogger(__name__)
+    from quinion.embed.tokenizer import ModelTokenizer
 
 TEXTS_REMEMBERED = 16_384
 """25 MB of vectors; memory is taken as they come."""
@@ -50,8 +44,9 @@ _DIMENSIONS = 384
 class LocalEmbedder:
     """An `Embedder`. A batch of texts uses `threads` cores, all by default; a query uses one.
 
-    `numerics` is how batches are calculated; None: as it was chosen for this home, or is now.
-    Queries are always calculated in float32.
+    `numerics` is the engine that calculates; None: that which was chosen for this home, or is
+    when the first batch comes. Queries are left to ONNX Runtime as long as none has been chosen,
+    and where it is OpenVINO, which takes long to load.
     """
 
     def __init__(
@@ -64,12 +59,12 @@ class LocalEmbedder:
         self._cache_dir = cache_dir
         self._model_dir = model_dir
         self._numerics = numerics
-        self._model: MiniLM | None = None
-        self._network: Network | None = None
-        # Two locks, so that a query does not wait until an engine for batches has been chosen. Who
-        # holds `_choosing` may take `_loading`, not the other way round.
-        self._loading = Lock()
-        self._choosing = RLock()
+        self._tokenizer: ModelTokenizer | None = None
+        self._networks: dict[Numerics, Network] = {}
+        # Two locks, so that a query does not wait until an engine has been chosen. Who holds
+        # `_choosing` may take `_loading`, not the other way round.
+        self._loading = RLock()
+        self._choosing = Lock()
         self._threads = threads or _count_cores()
         self._pool = ThreadPoolExecutor(self._threads, thread_name_prefix="embed")
         # Apart from each other, because their numerics may differ.
@@ -97,6 +92,7 @@ class LocalEmbedder:
             ModelUnavailable: there is no model, it is not the right one, or it is damaged.
         """
         self._loaded()
+        self._for_queries()
 
     def embed(self, texts: Sequence[str]) -> Vectors:
         """One unit row per text, in order. A text that was met lately is not embedded again.
@@ -130,8 +126,7 @@ class LocalEmbedder:
         known = self._queries.recall([text])
         if text in known:
             return known[text]
-        model = self._loaded()
-        vectors = model.run([model.tokenize(text)])
+        vectors = self._for_queries().run([self._loaded().ids(text)])
         self._queries.keep([text], vectors)
         vector: Vectors = vectors[0]
         return vector
@@ -142,13 +137,13 @@ class LocalEmbedder:
         Raises:
             ModelUnavailable: the model cannot be loaded.
         """
-        model = self._loaded()
-        return [model.count_tokens(text) for text in texts]
+        tokenizer = self._loaded()
+        return [tokenizer.count(text) for text in texts]
 
     def _run(self, texts: Sequence[str]) -> Vectors:
         """A row for each text, on all threads."""
-        model, network = self._loaded(), self._for_batches()
-        ids = [model.tokenize(text) for text in texts]
+        tokenizer, network = self._loaded(), self._for_batches()
+        ids = [tokenizer.ids(text) for text in texts]
         batches = form_batches([len(tokens) for tokens in ids])
         results = self._pool.map(lambda batch: network.run([ids[i] for i in batch]), batches)
         vectors = np.empty((len(texts), _DIMENSIONS), np.float32)
@@ -156,50 +151,42 @@ class LocalEmbedder:
             vectors[batch] = rows
         return vectors
 
-    def _loaded(self) -> "MiniLM":
+    def _loaded(self) -> "ModelTokenizer":
         with self._loading:
-            if self._model is None:
-                # Here, not above: it imports onnxruntime, which a server may never need.
-                from quinion.embed.minilm import MiniLM  # noqa: PLC0415
+            if self._tokenizer is None:
+                # Here, not above: it imports tokenizers, which a server may never need.
+                from quinion.embed.tokenizer import ModelTokenizer  # noqa: PLC0415
 
-                self._model = MiniLM(prepare(self._cache_dir, self._model_dir))
-            return self._model
+                self._tokenizer = ModelTokenizer(prepare(self._cache_dir, self._model_dir))
+            return self._tokenizer
 
     def _chosen(self) -> Numerics:
         with self._choosing:
             if self._numerics is None:
-                self._numerics = read_note(self._cache_dir) or self._choose()
+                noted = read_note(self._cache_dir)
+                self._numerics = noted or try_out(self._cache_dir, self._model_dir, self._threads)
+                if noted is None:
+                    write_note(self._cache_dir, self._numerics)
             return self._numerics
 
-    def _choose(self) -> Numerics:
-        """Try out what there is, and note what is fastest."""
-        chosen, best = Numerics.ONNX, LEAST_GAIN
-        candidates = [numerics for numerics in LEAST_AGREEMENT if is_there(numerics)]
-        if candidates:
-            trial = Trial(self._loaded())
-        for numerics in candidates:
-            try:
-                network = self._open(numerics)
-            except ModelUnavailable as error:
-                log.warning("%s is not used: %s", numerics, error)
-                continue
-            gain = trial.gain(numerics, network)
-            if gain >= best:
-                chosen, best, self._network = numerics, gain, network
-        write_note(self._cache_dir, chosen)
-        return chosen
-
     def _for_batches(self) -> Network:
-        with self._choosing:
-            chosen = self._chosen()
-            if self._network is None:
-                if not is_there(chosen):
-                    raise unable(chosen)
-                self._network = self._loaded() if chosen is Numerics.ONNX else self._open(chosen)
-            return self._network
+        chosen = self._chosen()
+        if chosen not in self._networks and not is_there(chosen):
+            raise unable(chosen)
+        return self._open(chosen)
+
+    def _for_queries(self) -> Network:
+        chosen = self._numerics or read_note(self._cache_dir)
+        if chosen is Numerics.CTRANSLATE2 and is_there(chosen):
+            return self._open(chosen)
+        return self._open(Numerics.ONNX)
 
     def _open(self, numerics: Numerics) -> Network:
-        return open_network(numerics, prepare(self._cache_dir, self._model_dir), self._threads)
+        with self._loading:
+            if numerics not in self._networks:
+                model = prepare(self._cache_dir, self._model_dir)
+                self._networks[numerics] = open_network(numerics, model, self._threads)
+            return self._networks[numerics]
 
 
 def _count_cores() -> int:

@@ -2,37 +2,23 @@
 
 Vectors of different numerics are not to be mixed without anybody knowing. So what was chosen is
 noted beside the model, is part of the fingerprint that each collection carries, and stays what it
-is: another machine, or another installation, that can't do the same says so.
-
-The choice is made by a trial, and the fastest wins. An engine has to agree with onnxruntime, which
-is always there, as well as it does where it was shown that judged queries find the same with it
-(`bench/judged.py`), and to be faster by enough to be worth its memory.
+is: another machine, or another installation, that can't do the same says so. `trial.py` chooses.
 """
 
 import importlib.util
 import json
-import logging
 import os
-import time
 from collections.abc import Sequence
 from enum import StrEnum
 from pathlib import Path
 from tempfile import NamedTemporaryFile
 from typing import Protocol
 
-import numpy as np
-
 from quinion.embed.port import Vectors
 from quinion.embed.weights import PreparedModel
 from quinion.errors import BadSetting
 
-log = logging.getLogger(__name__)
-
 NOTE = "engine.json"
-LEAST_GAIN = 1.3
-TRIALS = 5
-TRIAL_LENGTH = 128
-TRIAL_TEXTS = 4
 
 
 class Numerics(StrEnum):
@@ -41,11 +27,6 @@ class Numerics(StrEnum):
     ONNX = "onnx-fp32"
     OPENVINO = "openvino-bf16"
     CTRANSLATE2 = "ctranslate2-int8"
-
-
-LEAST_AGREEMENT = {Numerics.CTRANSLATE2: 0.99, Numerics.OPENVINO: 0.9995}
-"""The cosine of the same text's two vectors, of the engines that may be chosen, in the order in
-which they are tried: what CTranslate2 takes to convert the model comes not on top of OpenVINO."""
 
 
 class Network(Protocol):
@@ -94,9 +75,9 @@ def open_network(numerics: Numerics, model: PreparedModel, threads: int) -> Netw
     # Each of these modules imports its engine.
     match numerics:
         case Numerics.ONNX:
-            from quinion.embed.minilm import MiniLM  # noqa: PLC0415
+            from quinion.embed.onnxruntime import OnnxRuntime  # noqa: PLC0415
 
-            return MiniLM(model)
+            return OnnxRuntime(model)
         case Numerics.OPENVINO:
             from quinion.embed.openvino import OpenVino  # noqa: PLC0415
 
@@ -105,33 +86,6 @@ def open_network(numerics: Numerics, model: PreparedModel, threads: int) -> Netw
             from quinion.embed.ctranslate2 import CTranslate2  # noqa: PLC0415
 
             return CTranslate2(model, threads)
-
-
-class Trial:
-    """A batch that the reference has run, for others to be compared by."""
-
-    def __init__(self, reference: Network) -> None:
-        numbers = np.random.default_rng(1)
-        self._batch = numbers.integers(1000, 20_000, (TRIAL_TEXTS, TRIAL_LENGTH)).tolist()
-        self._vectors = reference.run(self._batch)
-        self._time_s = _time(reference, self._batch)
-
-    def gain(self, numerics: Numerics, candidate: Network) -> float:
-        """How many times as fast the candidate is; 0 where it does not say the same."""
-        agreement = float((self._vectors * candidate.run(self._batch)).sum(1).min())
-        gain = self._time_s / _time(candidate, self._batch)
-        log.info("trial of %s: agreement %.6f, %.1f times as fast", numerics, agreement, gain)
-        return gain if agreement >= LEAST_AGREEMENT[numerics] else 0.0
-
-
-def _time(network: Network, batch: list[list[int]]) -> float:
-    """Of the processor, not of the clock: other processes may be at work, and all cores will be."""
-    times = []
-    for _ in range(TRIALS):
-        begun = time.process_time()
-        network.run(batch)
-        times.append(time.process_time() - begun)
-    return min(times)
 
 
 def unable(numerics: Numerics) -> BadSetting:

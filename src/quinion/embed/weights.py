@@ -156,3 +156,11 @@ def _move(built: Path, folder: Path) -> None:
         if not folder.is_dir():
             raise
         # Another process was faster, and made the same.
+
+
+def unloadable(model: PreparedModel, error: Exception) -> ModelUnavailable:
+    """What is said of a model that was made and can't be loaded."""
+    return ModelUnavailable(
+        f"The embedding model in {model.folder} cannot be loaded: {error}. "
+        "Delete that folder; the next start makes it again."
+    )

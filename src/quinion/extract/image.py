@@ -13,6 +13,8 @@ from quinion.errors import ExtractionFailed
 from quinion.extract.raster import Raster, fit_scale
 
 FORMATS = ("PNG", "JPEG", "TIFF", "BMP")
+GREY = (0.3, 0.5, 0.2, 0.0)
+"""The share of red, green and blue, as Tesseract itself makes grey of colours."""
 # Files say 1 dpi or 65,535 dpi when they mean "not known"; Tesseract guesses better then.
 _PLAUSIBLE_DPI = range(70, 2401)
 # What Pillow's decoders raise at damaged files.
@@ -117,8 +119,10 @@ def _to_grey(image: Image.Image) -> Image.Image:
         return image.convert("I").point(lambda value: value * (1 / 256)).convert("L")
     if image.has_transparency_data:  # black text on nothing must not become black on black
         white = Image.new("RGBA", image.size, "white")
-        return Image.alpha_composite(white, image.convert("RGBA")).convert("L")
-    return image.convert("L")
+        image = Image.alpha_composite(white, image.convert("RGBA"))
+    return (
+        image.convert("L") if image.mode in {"1", "L"} else image.convert("RGB").convert("L", GREY)
+    )
 
 
 def _to_color(image: Image.Image) -> Image.Image:

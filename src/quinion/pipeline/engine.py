@@ -47,7 +47,12 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-ENGINES = {"onnx": Numerics.ONNX, "openvino": Numerics.OPENVINO}
+ENGINES = {
+    "onnx": Numerics.ONNX,
+    "openvino": Numerics.OPENVINO,
+    "ctranslate2": Numerics.CTRANSLATE2,
+}
+"""By the setting; what is not here is chosen by a trial."""
 
 P = ParamSpec("P")
 T = TypeVar("T")

@@ -64,11 +64,14 @@ class Rows:
     def dot(self, places: Places, vector: Vectors) -> Vectors:
         """The product of each of these rows, in ascending order, with the vector."""
         end = int(places[-1]) + 1
+        # Not by `@`: the threads of BLAS wait for work that does not come, on all cores.
+        products: Vectors
         if len(places) * 2 > end:
             # Most of them: nothing has to be copied together.
-            products: Vectors = (self._memory[:end] @ vector)[places]
-            return products
-        return self.take(places) @ vector
+            products = np.vecdot(self._memory[:end], vector)[places]
+        else:
+            products = np.vecdot(self.take(places), vector)
+        return products
 
     def sync(self) -> None:
         """Have all that was written on the disk."""

@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 
 from quinion.embed import Embedder, LocalEmbedder, Vectors, local
-from quinion.embed.minilm import MiniLM
+from quinion.embed.numerics import Numerics
+from quinion.embed.onnxruntime import OnnxRuntime
 from quinion.embed.truncated import Truncated
 from quinion.embed.weights import PreparedModel
 
@@ -129,12 +130,12 @@ def count_runs(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """How many texts go through the network, call by call."""
     counts: list[int] = []
 
-    def run(self: MiniLM, batch: Sequence[Sequence[int]]) -> Vectors:
+    def run(self: OnnxRuntime, batch: Sequence[Sequence[int]]) -> Vectors:
         counts.append(len(batch))
         return original(self, batch)
 
-    original = MiniLM.run
-    monkeypatch.setattr(MiniLM, "run", run)
+    original = OnnxRuntime.run
+    monkeypatch.setattr(OnnxRuntime, "run", run)
     return counts
 
 
@@ -169,11 +170,12 @@ def test_a_query_does_not_wait_until_an_engine_has_been_chosen(
     embedder = LocalEmbedder(tmp_path, numerics=None)
     choosing, answered = Event(), Event()
 
-    def wait(*_: object) -> bool:
+    def wait(*_: object) -> Numerics:
         choosing.set()
-        return answered.wait(60) and False  # no engine is there
+        assert answered.wait(60)
+        return Numerics.ONNX
 
-    monkeypatch.setattr(local, "is_there", wait)
+    monkeypatch.setattr(local, "try_out", wait)
     with ThreadPoolExecutor(1) as pool:
         fingerprint = pool.submit(lambda: embedder.fingerprint)
         assert choosing.wait(60)

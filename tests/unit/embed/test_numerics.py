@@ -10,18 +10,12 @@ from threading import Barrier
 import numpy as np
 import pytest
 
-from quinion.embed import local
+from quinion.embed import local, trial
 from quinion.embed.local import LocalEmbedder
-from quinion.embed.minilm import MiniLM
-from quinion.embed.numerics import (
-    LEAST_AGREEMENT,
-    Numerics,
-    Trial,
-    is_there,
-    read_note,
-    write_note,
-)
+from quinion.embed.numerics import Numerics, is_there, read_note, write_note
+from quinion.embed.onnxruntime import OnnxRuntime
 from quinion.embed.port import Vectors
+from quinion.embed.trial import LEAST_AGREEMENT, Trial, choose, try_out
 from quinion.embed.weights import prepare
 from quinion.errors import BadSetting, ModelUnavailable
 
@@ -45,8 +39,8 @@ FASTER = [
 
 
 @pytest.fixture
-def model(cache_dir: Path) -> MiniLM:
-    return MiniLM(prepare(cache_dir))
+def model(cache_dir: Path) -> OnnxRuntime:
+    return OnnxRuntime(prepare(cache_dir))
 
 
 @pytest.fixture
@@ -61,7 +55,7 @@ def own_cache(cache_dir: Path, tmp_path: Path) -> Path:
 class Off:
     """Like the model, but for a little of each number."""
 
-    def __init__(self, model: MiniLM, by: float) -> None:
+    def __init__(self, model: OnnxRuntime, by: float) -> None:
         self._model, self._by = model, by
 
     def run(self, batch: Sequence[Sequence[int]]) -> Vectors:
@@ -75,7 +69,7 @@ class Off:
 class Slow:
     """Does everything thrice."""
 
-    def __init__(self, model: MiniLM) -> None:
+    def __init__(self, model: OnnxRuntime) -> None:
         self._model = model
 
     def run(self, batch: Sequence[Sequence[int]]) -> Vectors:
@@ -84,14 +78,14 @@ class Slow:
 
 @pytest.mark.parametrize(("numerics", "least"), list(LEAST_AGREEMENT.items()))
 def test_the_trial_wants_agreement_and_speed(
-    model: MiniLM, monkeypatch: pytest.MonkeyPatch, numerics: Numerics, least: float
+    model: OnnxRuntime, monkeypatch: pytest.MonkeyPatch, numerics: Numerics, least: float
 ) -> None:
-    monkeypatch.setattr("quinion.embed.numerics.TRIALS", 2)
+    monkeypatch.setattr("quinion.embed.trial.TRIALS", 2)
     # Moved by a part of its length, a vector has a cosine of 1 less half of that part's square.
     most = (2 * (1 - least)) ** 0.5
-    trial = Trial(Slow(model))
-    assert trial.gain(numerics, Off(model, 0.8 * most)) > 1
-    assert trial.gain(numerics, Off(model, 1.5 * most)) == 0
+    slow = Trial(Slow(model))
+    assert slow.gain(numerics, Off(model, 0.8 * most)) > 1
+    assert slow.gain(numerics, Off(model, 1.5 * most)) == 0
     assert 0 < Trial(model).gain(numerics, Slow(model)) < 1
 
 
@@ -106,29 +100,38 @@ def test_the_trial_wants_agreement_and_speed(
     ],
 )
 def test_the_fastest_is_chosen(
-    own_cache: Path,
-    model: MiniLM,
+    cache_dir: Path,
+    model: OnnxRuntime,
     monkeypatch: pytest.MonkeyPatch,
     gains: dict[Numerics, float],
     chosen: Numerics,
 ) -> None:
-    monkeypatch.setattr(local, "is_there", lambda numerics: numerics in {*gains, Numerics.ONNX})
-    monkeypatch.setattr(local, "open_network", lambda *_: model)
+    monkeypatch.setattr(trial, "is_there", lambda numerics: numerics in gains)
+    monkeypatch.setattr(trial, "open_network", lambda *_: model)
     monkeypatch.setattr(Trial, "gain", lambda _, numerics, network: gains[numerics])
-    embedder = LocalEmbedder(own_cache, numerics=None)
-    assert embedder.fingerprint.endswith(f":{chosen}")
-    assert embedder.embed(TEXTS).shape == (len(TEXTS), 384)
+    assert choose(prepare(cache_dir), 1) is chosen
 
 
 def test_an_engine_that_cannot_be_opened_is_not_chosen(
-    own_cache: Path, monkeypatch: pytest.MonkeyPatch
+    cache_dir: Path, model: OnnxRuntime, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def fail(*_: object) -> None:
+    def open_network(numerics: Numerics, *_: object) -> OnnxRuntime:
+        if numerics is Numerics.ONNX:
+            return model
         raise ModelUnavailable("no space left")
 
-    monkeypatch.setattr(local, "is_there", lambda _: True)
-    monkeypatch.setattr(local, "open_network", fail)
-    assert LocalEmbedder(own_cache, numerics=None).fingerprint.endswith(":onnx-fp32")
+    monkeypatch.setattr(trial, "is_there", lambda _: True)
+    monkeypatch.setattr(trial, "open_network", open_network)
+    assert choose(prepare(cache_dir), 1) is Numerics.ONNX
+
+
+@pytest.mark.parametrize("python", ["/bin/false", "/nowhere/python", "/bin/echo"])
+def test_a_trial_that_fails_leaves_what_is_always_there(
+    own_cache: Path, monkeypatch: pytest.MonkeyPatch, python: str
+) -> None:
+    monkeypatch.setattr(trial, "is_there", lambda _: True)
+    monkeypatch.setattr(sys, "executable", python)
+    assert try_out(own_cache, None, 1) is Numerics.ONNX
 
 
 def test_what_was_chosen_is_noted_and_kept(own_cache: Path) -> None:
@@ -176,8 +179,11 @@ def test_a_faster_engine_agrees(
     vectors = other.embed(TEXTS)
     assert ((vectors * embedder.embed(TEXTS)).sum(1) > LEAST_AGREEMENT[numerics]).all()
     np.testing.assert_allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-3)
-    # Queries are float32, whatever batches are.
-    np.testing.assert_array_equal(other.embed_query("parking"), embedder.embed_query("parking"))
+    queries = other.embed_query("parking"), embedder.embed_query("parking")
+    if numerics is Numerics.OPENVINO:
+        np.testing.assert_array_equal(*queries)
+    else:
+        assert np.vdot(*queries) > LEAST_AGREEMENT[numerics]
 
 
 @pytest.mark.parametrize("numerics", FASTER)

@@ -16,7 +16,7 @@ from quinion.pipeline.engine import ENGINES
 from quinion.settings import Settings
 
 PACKAGES = ("mcp", "chromadb", "pymupdf", "onnxruntime", "tokenizers", "pillow")
-EXTRAS = {"fast": "openvino", "formulas": "ziamath", "redis": "redis"}
+EXTRAS = {"fast": "ctranslate2", "formulas": "ziamath", "redis": "redis"}
 """The package that each extra of ours brings."""
 
 
