@@ -6,7 +6,8 @@ from dataclasses import dataclass, field
 from bench.growth.fill import Filled
 from bench.growth.made import Filter
 
-OURS, PLAIN = "quinion", "plain stack"
+OURS, BARE, PLAIN = "quinion, over MCP", "quinion", "plain stack"
+"""Those who are asked. The last two are asked in the same way, without the protocol."""
 
 Find = Callable[[str, Filter], Awaitable[list[str]]]
 """The ids of the chunks found for a question, under a filter."""

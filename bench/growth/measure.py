@@ -12,8 +12,8 @@ import numpy as np
 from bench.growth.ask import ask, find_by, run_docvec
 from bench.growth.body import claims_of, series_of, write_body
 from bench.growth.fill import Filled
-from bench.growth.found import OURS, PLAIN, Find, Run, Size
-from bench.growth.made import FILTERS, PART_OF_PATH, Filter, Made
+from bench.growth.found import BARE, OURS, PLAIN, Find, Run, Size
+from bench.growth.made import FILTERS, PART_OF_PATH, Made
 from bench.growth.recall import measure_recall
 from bench.judged_sets import read_cranfield, read_xquad
 from bench.part import Part, Setting
@@ -25,8 +25,8 @@ from quinion.settings import Settings
 
 SIZES = (10_000, 100_000, 1_000_000)
 QUICK_SIZES = (2_000, 8_000)
-COMPARED = 100_000
-"""The size at which the plain stack is asked too."""
+COMPARED = {100_000, QUICK_SIZES[-1]}
+"""The sizes at which the plain stack is asked too."""
 ROUNDS, QUICK_ROUNDS = 3, 1
 QUESTIONS, QUICK_QUESTIONS = 250, 20
 """In a round."""
@@ -45,6 +45,8 @@ async def measure(setting: Setting) -> Part:
         home = setting.scratch / "home"
         size = Size(chunks, await fill(home, setting, stored, chunks))
         await measure_size(setting, size, list(questions))
+        if chunks in COMPARED:
+            await compare(setting, size, list(questions))
         await anyio.to_thread.run_sync(measure_recall, made, size, questions)
         run.sizes.append(size)
         stored = chunks
@@ -90,35 +92,36 @@ async def measure_empty(scratch: Path, question: str) -> float:
 
 
 async def measure_size(setting: Setting, size: Size, questions: Sequence[str]) -> None:
-    """Open what is stored, ask, and weigh it; at one size, the plain stack is asked as well."""
+    """Open what is stored, ask, and weigh it."""
     home, log = setting.scratch / "home", setting.scratch / "docvec.log"
-    filters = {OURS: (*FILTERS, PART_OF_PATH), PLAIN: FILTERS}
     began = perf_counter()
     async with run_docvec(home, log) as server:
         await server.find(questions[-1], FILTERS[0])
         size.open_s = perf_counter() - began
-        sides: dict[str, Find] = {OURS: server.find}
-        if size.chunks != COMPARED:
-            await ask_rounds(setting, size, sides, filters, questions)
-        else:
-            store = setting.scratch / "plain"
-            size.plain = await fill(store, setting, 0, size.chunks, "--plain")
-            peer_log = setting.scratch / "plain.log"
-            async with run_peer(setting.peer, "bench.growth.plain", store, peer_log) as peer:
-                sides[PLAIN] = find_by(peer)
-                await ask_rounds(setting, size, sides, filters, questions)
+        await ask_rounds(setting, size, {OURS: server.find}, questions)
         size.memory_mb = server.memory_mb()
     size.disk_mb = sum(f.stat().st_size for f in home.rglob("*") if f.is_file()) / 1e6
+
+
+async def compare(setting: Setting, size: Size, questions: Sequence[str]) -> None:
+    """Ask our engine and the plain stack, in turns and in the same way."""
+    home, store = setting.scratch / "home", setting.scratch / "plain"
+    size.plain = await fill(store, setting, 0, size.chunks, "--plain")
+    ours = run_peer(Path(sys.executable), "bench.growth.bare", home, setting.scratch / "bare.log")
+    plain = run_peer(setting.peer, "bench.growth.plain", store, setting.scratch / "plain.log")
+    async with ours as engine, plain as stack:
+        sides = {BARE: find_by(engine), PLAIN: find_by(stack)}
+        await ask_rounds(setting, size, sides, questions)
 
 
 async def ask_rounds(
     setting: Setting,
     size: Size,
     sides: Mapping[str, Find],
-    filters: Mapping[str, Sequence[Filter]],
     questions: Sequence[str],
 ) -> None:
     """No question twice: an answer that is remembered is another matter."""
+    filters = {who: FILTERS if who == PLAIN else (*FILTERS, PART_OF_PATH) for who in sides}
     for find in sides.values():
         for question in questions[-3:-1]:  # not counted: something may be loaded late
             await find(question, FILTERS[1])

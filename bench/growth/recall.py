@@ -18,8 +18,8 @@ Products = NDArray[np.float32]
 
 
 def measure_recall(made: Made, size: Size, vectors: Mapping[str, Vectors]) -> None:
-    """Note it for the questions of the first round, by side and filter."""
-    asked = size.rounds[0]
+    """Note it for all questions, by side and filter."""
+    asked = [one for part in size.rounds for one in part]
     questions = np.stack([vectors[one.question] for one in asked])
     numbers = [[chunk_number(id_) for id_ in one.ids] for one in asked]
     best = np.full((len(asked), RESULTS), -np.inf, np.float32)

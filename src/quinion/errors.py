@@ -34,6 +34,8 @@
 what to do next, and is written for the person who will read it.
 """
 
+from pathlib import Path
+
 
 class QuinionError(Exception):
     """Something that the caller can understand and act on."""
@@ -135,6 +137,10 @@ class StoreUnavailable(QuinionError):
 
 class HomeInUse(QuinionError):
     code = "home_in_use"
+
+    def __init__(self, message: str, folder: Path | None = None) -> None:
+        super().__init__(message)
+        self.folder = folder
 
 
 class ModelUnavailable(QuinionError):

@@ -18,7 +18,6 @@ from quinion.host.lines import Lines, exchange
 from quinion.pipeline.engine import in_thread, open_engine
 from quinion.servers.catalog import Entry, find_server
 from quinion.settings import Settings
-from quinion.store.lock import is_held
 
 Answer = dict[str, Any]
 
@@ -53,8 +52,8 @@ async def _attach(settings: Settings, entry: Entry, stack: AsyncExitStack) -> Cl
 async def _open(settings: Settings, entry: Entry, stack: AsyncExitStack) -> Client | None:
     try:
         engine = await stack.enter_async_context(open_engine(settings))
-    except HomeInUse:
-        if is_held(settings.home):
+    except HomeInUse as error:
+        if error.folder == settings.home:
             return None
         raise  # the vector store's folder is another home's too
     door = await stack.enter_async_context(open_door(engine))

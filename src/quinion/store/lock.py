@@ -95,7 +95,8 @@ def in_use(folder: Path) -> HomeInUse:
     who = f"process {holder.pid}" if holder else "another process"
     return HomeInUse(
         f"{folder} is in use by {who}. Use the server that it runs, stop it, "
-        "or set QUINION_HOME to another folder."
+        "or set QUINION_HOME to another folder.",
+        folder,
     )
 
 

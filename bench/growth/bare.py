@@ -1,0 +1,37 @@
+"""Our engine without a server before it: `python -m bench.growth.bare HOME`.
+
+Asked in lines of JSON, as the plain stack is, so that the two can be compared by themselves.
+"""
+
+from pathlib import Path
+from typing import Any
+
+from anyio.from_thread import start_blocking_portal
+
+from bench.growth.fill import SHELF
+from bench.peer import RESULTS, serve
+from quinion.pipeline.engine import Engine, open_engine
+from quinion.servers.docvec.filters import read_filters
+from quinion.settings import Settings
+
+
+class BareEngine:
+    def __init__(self, home: Path) -> None:
+        self._portal = start_blocking_portal().__enter__()
+        engine = self._portal.wrap_async_context_manager(open_engine(Settings(home=home)))
+        self._engine: Engine = engine.__enter__()
+
+    def find(self, request: dict[str, Any]) -> dict[str, Any]:
+        hits = self._portal.call(self._find, request["query"], request["where"])
+        return {
+            "ids": [hit.record.id for hit in hits],
+            "documents": [[hit.record.text for hit in hits]],
+        }
+
+    async def _find(self, query: str, where: dict[str, Any] | None) -> Any:
+        vector = await self._engine.embed_query(query, self._engine.model)
+        return await self._engine.nearest(SHELF.chunks, vector, RESULTS, read_filters(where))
+
+
+if __name__ == "__main__":
+    serve(BareEngine, ["quinion"])
