@@ -3,6 +3,7 @@
 Asked in lines of JSON, as the plain stack is, so that the two can be compared by themselves.
 """
 
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -17,9 +18,11 @@ from quinion.settings import Settings
 
 class BareEngine:
     def __init__(self, home: Path) -> None:
-        self._portal = start_blocking_portal().__enter__()
+        # Until the process ends: nothing of it is closed.
+        self._open = ExitStack()
+        self._portal = self._open.enter_context(start_blocking_portal())
         engine = self._portal.wrap_async_context_manager(open_engine(Settings(home=home)))
-        self._engine: Engine = engine.__enter__()
+        self._engine: Engine = self._open.enter_context(engine)
 
     def find(self, request: dict[str, Any]) -> dict[str, Any]:
         hits = self._portal.call(self._find, request["query"], request["where"])
