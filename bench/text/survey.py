@@ -14,7 +14,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from quinion.errors import ExtractionFailed
-from quinion.extract.document import MIN_LAYER_CHARACTERS, Options, inspect, read_pages
+from quinion.extract.document import Options, inspect, read_pages
+from quinion.extract.verdict import has_layer
 from quinion.settings import Settings
 
 
@@ -38,7 +39,7 @@ def look_at(file: Path, longest: int) -> Document:
         if inspection.page_count > longest:
             return Document(str(file), inspection.page_count, "because they are long")
         pages = read_pages(file, 1, inspection.page_count, options)
-        bare = sum(len(page.text.strip()) < MIN_LAYER_CHARACTERS for page in pages)
+        bare = sum(not has_layer(page.text) for page in pages)
     except ExtractionFailed as error:
         return Document(str(file), 0, str(error))
     if inspection.image_ratio > Settings().image_ratio_threshold:

@@ -19,11 +19,9 @@ from quinion.extract.ocr import read_upright
 from quinion.extract.pdf import open_pdf
 from quinion.extract.prose import has_running_text
 from quinion.extract.raster import Raster
-from quinion.extract.verdict import Inspection, PageKind
+from quinion.extract.verdict import Inspection, PageKind, has_layer
 from quinion.model.page import Method, Page
 
-# With fewer characters a page has no text layer worth the name.
-MIN_LAYER_CHARACTERS = 10
 # Under this mean confidence somebody should look at the page.
 LOW_CONFIDENCE = 70.0
 # A dense A4 page takes 2 to 7 s of a busy core, a map of 140 million pixels 45 s.
@@ -49,7 +47,7 @@ class Options:
 class _File(Protocol):
     page_count: int
 
-    def image_ratio(self, index: int) -> float: ...
+    def look(self, index: int) -> tuple[float, str]: ...
     def text(self, index: int) -> str: ...
     def rasterize(self, index: int, dpi: int, max_pixels: int) -> Raster: ...
 
@@ -61,9 +59,33 @@ def inspect(path: Path, options: Options) -> Inspection:
         FileMissing, UnsupportedFile: no file, or none that we read.
         ExtractionFailed: damaged, encrypted, not what its name says, or too large.
     """
-    with _open(path, options) as file:
-        ratios = tuple(file.image_ratio(index) for index in range(file.page_count))
+    ratios = tuple(page.image_ratio for page in survey(path, 1, options.max_pages, options))
     return Inspection(len(ratios), ratios)
+
+
+@dataclass(frozen=True, slots=True)
+class SurveyedPage:
+    """A page as it is before anything is done about it.
+
+    `image_ratio` is the part of it that pictures cover; `text` is its text layer.
+    """
+
+    number: int
+    page_count: int
+    image_ratio: float
+    text: str
+
+
+def survey(path: Path, first: int, last: int, options: Options) -> Iterator[SurveyedPage]:
+    """Look at the pages from `first` to `last` (1-based), as far as there are; no pixel is decoded.
+
+    Raises:
+        FileMissing, UnsupportedFile, ExtractionFailed: as `inspect` says.
+    """
+    with _open(path, options) as file:
+        for number in range(first, min(last, file.page_count) + 1):
+            ratio, text = file.look(number - 1)
+            yield SurveyedPage(number, file.page_count, ratio, text)
 
 
 def probe(path: Path, page_numbers: Sequence[int], options: Options) -> tuple[PageKind, ...]:
@@ -109,7 +131,7 @@ def _probe_page(file: _File, index: int) -> PageKind:
 
 def _read_page(file: _File, number: int, name: str, options: Options) -> Page:
     text = file.text(number - 1)
-    if len(text.strip()) >= MIN_LAYER_CHARACTERS or not options.ocr:
+    if has_layer(text) or not options.ocr:
         return Page(number, text, Method.TEXT_LAYER)
     raster = file.rasterize(number - 1, options.ocr_dpi, options.max_pixels)
     try:

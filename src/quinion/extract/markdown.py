@@ -20,7 +20,7 @@ from pathlib import Path
 from PIL import Image
 
 from quinion.errors import ExtractionFailed
-from quinion.extract.document import MIN_LAYER_CHARACTERS, OCR_TIMEOUT_S, Options
+from quinion.extract.document import OCR_TIMEOUT_S, Options
 from quinion.extract.glance import BLANK_INK
 from quinion.extract.image import FORMATS, open_image
 from quinion.extract.ink import ink_ratio
@@ -39,6 +39,7 @@ from quinion.extract.overlay import lay_over
 from quinion.extract.pdf import open_pdf
 from quinion.extract.raster import Raster, fit_scale
 from quinion.extract.tesseract import Reading
+from quinion.extract.verdict import has_layer
 
 MAX_PIXELS = 20_000_000
 """Of the picture of a scanned page, from which figures are cut."""
@@ -114,7 +115,7 @@ def _read_pdf(
 ) -> Iterator[MarkdownPage]:
     with open_pdf(path) as pdf, pymupdf.open(path, filetype="pdf") as whole:
         for number in range(first, last + 1):
-            if len(pdf.text(number - 1).strip()) >= MIN_LAYER_CHARACTERS or not options.ocr:
+            if has_layer(pdf.text(number - 1)) or not options.ocr:
                 with _telling_damage(path, number), pymupdf.open() as part:
                     # A document of one page: the library looks through all pages each time.
                     part.insert_pdf(whole, from_page=number - 1, to_page=number - 1)

@@ -35,21 +35,27 @@ class PdfFile:
         self.page_count: int = document.page_count
         self.metadata: dict[str, str | None] = document.metadata or {}
 
-    def image_ratio(self, index: int) -> float:
-        """The part of the page that pictures cover: images, and line work if no text runs.
+    def look(self, index: int) -> tuple[float, str]:
+        """The part of the page that pictures cover, and its text layer.
 
-        A drawing may have no image at all; it reaches as far as its lines do.
+        Pictures are images, and line work if no text runs: a drawing may have no image at all,
+        and reaches as far as its lines do.
         """
         with self._page(index) as page:
+            content = page.get_textpage(flags=pymupdf.TEXTFLAGS_TEXT)
+            text = str(content.extractText())
+            is_running = has_running_text(text)
+            if is_running and not page.get_images():
+                return 0.0, text
             frame = _frame(page)
-            # One pass over the page gives its text and its images.
-            content = page.get_textpage(flags=pymupdf.TEXTFLAGS_TEXT | pymupdf.TEXT_PRESERVE_IMAGES)
-            boxes: list[Box] = [image["bbox"] for image in content.extractIMGINFO()]
-            if not has_running_text(content.extractText()):
+            # Not the pass above: an image within a line would break it.
+            pictures = page.get_textpage(flags=pymupdf.TEXT_PRESERVE_IMAGES)
+            boxes: list[Box] = [image["bbox"] for image in pictures.extractIMGINFO()]
+            if not is_running:
                 words: list[Box] = [word[:4] for word in content.extractWORDS()]
                 if len(words) < _TABLE_WORDS or cover_ratio(words, frame) < _TABLE_COVER:
                     boxes += _line_work(page, frame)
-            return cover_ratio(boxes, frame)
+            return cover_ratio(boxes, frame), text
 
     def text(self, index: int) -> str:
         """The text layer."""

@@ -35,5 +35,5 @@ def _count_words_by_line(text: str) -> list[int]:
 
 
 def _is_word(token: str) -> bool:
-    # OCR sees lone letters, bars and dots in every hatching.
-    return sum(map(str.isalnum, token)) > 1
+    # OCR sees lone letters, bars and dots in every hatching. Most words show it at once.
+    return (len(token) > 1 and token[:2].isalnum()) or sum(map(str.isalnum, token)) > 1

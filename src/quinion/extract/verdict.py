@@ -8,6 +8,8 @@ from quinion.extract.prose import DOUBTFUL, has_running_text
 from quinion.model.page import Method, Page
 
 SAMPLE_SIZE = 5
+# With fewer characters a page has no text layer worth the name.
+MIN_LAYER_CHARACTERS = 10
 # A page covered beyond this is one to look at, if nothing on it is to be read.
 MOSTLY = 0.5
 
@@ -43,6 +45,11 @@ class Inspection:
     def image_ratio(self) -> float:
         """The average over the pages."""
         return sum(self.image_ratios) / self.page_count
+
+
+def has_layer(text: str) -> bool:
+    """Whether a page with this text layer needs no OCR."""
+    return len(text.strip()) >= MIN_LAYER_CHARACTERS
 
 
 def choose_pages_to_probe(inspection: Inspection, threshold: float) -> tuple[int, ...]:

@@ -5,8 +5,9 @@
 Storing the outcome is `Engine.writing`, with records that the server's contract shapes.
 """
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from math import inf
 from typing import Protocol
 
@@ -22,6 +23,7 @@ from quinion.extract.verdict import (
     choose_pages_to_probe,
     contains_drawings,
     decide,
+    has_layer,
 )
 from quinion.model.chunk import Chunk
 from quinion.model.line import LinedPage, lined_page_of_json
@@ -31,14 +33,17 @@ from quinion.pipeline.frames import Frame
 from quinion.pipeline.progress import Progress
 from quinion.pipeline.source import Source, check_unchanged
 from quinion.pipeline.tasks import together
-from quinion.pipeline.workers import Workers
+from quinion.pipeline.workers import OnItem, Workers
 
+SURVEYED_PAGES = 32
 SLICE_PAGES = 8
-"""Small enough that a short document gets a worker soon while a long one is being read."""
+"""Small enough that a short document gets a worker soon while a long one is being read by OCR."""
 SLICE_CHUNKS = 256
 """Enough to sort by length and keep all cores busy; few enough to stop soon when cancelled."""
 
 OnPage = Callable[[Page], Awaitable[None]]
+Slice = tuple[int, int]
+"""The first and the last of some pages."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,8 +87,8 @@ async def read(
     """
     workers, path = engine.workers, str(source.real_path)
     options = {"ocr": ocr, "extension": source.path.suffix}
-    found = await workers.first("inspect", path=path, options=options)
-    inspection = Inspection(found["page_count"], tuple(found["image_ratios"]))
+    surveyed = await _survey(workers, path, options)
+    inspection = Inspection(len(surveyed), tuple(page["image_ratio"] for page in surveyed))
     probed: dict[int, PageKind] = {}
 
     async def note(item: Frame) -> None:
@@ -93,7 +98,9 @@ async def read(
         await workers.run("probe", note, path=path, numbers=numbers, options=options)
     if decide(inspection, threshold, list(probed.values())) is Verdict.PICTURE:
         return Reading(inspection, [], probed)
-    pages = await _read_pages(workers, path, inspection.page_count, options, progress, on_page)
+    pages = await _read_pages(
+        workers, path, [page["text"] for page in surveyed], options, progress, on_page
+    )
     await in_thread(check_unchanged, source)
     return Reading(inspection, pages, probed)
 
@@ -205,71 +212,114 @@ async def read_lined(engine: Engine, source: Source, progress: Progress) -> list
     """
     path = str(source.real_path)
     options = {"ocr": True, "extension": source.path.suffix}
-    found = await engine.workers.first("inspect", path=path, options=options)
+    found = await engine.workers.first("survey", path=path, first=1, last=1, options=options)
+    report = _Report(found["page_count"], progress)
     pages: dict[int, LinedPage] = {}
 
-    async def keep(item: Frame) -> Page:
+    async def keep(item: Frame) -> None:
         lined = lined_page_of_json(item)
         pages[lined.page.number] = lined
-        return lined.page
+        await report.tell(lined.page)
 
-    await _read_slices(
-        engine.workers, "read_lined_pages", path, found["page_count"], options, keep, progress
-    )
+    slices = _slices(range(1, report.page_count + 1), SLICE_PAGES)
+    await _share_out(engine.workers, "read_lined_pages", slices, keep, path, options)
     await in_thread(check_unchanged, source)
     return [pages[number] for number in sorted(pages)]
+
+
+async def _survey(workers: Workers, path: str, options: Frame) -> list[Frame]:
+    """All pages as they are before anything is done about them (`document.SurveyedPage`)."""
+    found: dict[int, Frame] = {}
+
+    async def keep(item: Frame) -> None:
+        found[item["number"]] = item
+
+    await _share_out(workers, "survey", [(1, SURVEYED_PAGES)], keep, path, options)
+    others = _slices(range(SURVEYED_PAGES + 1, found[1]["page_count"] + 1), SURVEYED_PAGES)
+    await _share_out(workers, "survey", others, keep, path, options)
+    return [found[number] for number in sorted(found)]
 
 
 async def _read_pages(
     workers: Workers,
     path: str,
-    page_count: int,
+    texts: Sequence[str],
     options: Frame,
     progress: Progress,
     on_page: OnPage | None,
 ) -> list[Page]:
+    """The pages that have these text layers; where there is none, OCR reads them."""
+    layered = [number for number, text in enumerate(texts, 1) if has_layer(text)]
+    if not options["ocr"]:
+        layered = list(range(1, len(texts) + 1))
+    report = _Report(len(texts), progress)
     pages: dict[int, Page] = {}
     giving = anyio.Lock()
     following = 1
 
-    async def keep(item: Frame) -> Page:
+    async def keep(page: Page) -> None:
         nonlocal following
-        page = Page(item["number"], item["text"], Method(item["method"]), item["confidence"])
         pages[page.number] = page
         if on_page:
             async with giving:
                 while following in pages:
                     await on_page(pages[following])
                     following += 1
-        return page
+        await report.tell(page)
 
-    await _read_slices(workers, "read_pages", path, page_count, options, keep, progress)
+    async def keep_layered() -> None:
+        for number in layered:
+            await keep(Page(number, texts[number - 1], Method.TEXT_LAYER))
+
+    async def keep_read(item: Frame) -> None:
+        await keep(Page(item["number"], item["text"], Method(item["method"]), item["confidence"]))
+
+    scanned = sorted({*range(1, len(texts) + 1)} - {*layered})
+    slices = _slices(scanned, SLICE_PAGES)
+    read_scanned = partial(_share_out, workers, "read_pages", slices, keep_read, path, options)
+    await together(keep_layered, read_scanned)
     return [pages[number] for number in sorted(pages)]
 
 
-async def _read_slices(
+async def _share_out(
     workers: Workers,
     job: str,
+    slices: Sequence[Slice],
+    on_item: OnItem,
     path: str,
-    page_count: int,
     options: Frame,
-    keep: Callable[[Frame], Awaitable[Page]],
-    progress: Progress,
 ) -> None:
-    """Let all workers read slices of the document until there are none left."""
-    slices = iter(range(1, page_count + 1, SLICE_PAGES))
-    count = 0
+    """Let all workers take slices of the document until there are none left."""
+    pending = iter(slices)
 
-    async def take(item: Frame) -> None:
-        nonlocal count
-        page = await keep(item)
-        count += 1
-        message = f"read page {page.number} of {page_count} ({page.method})"
-        await progress(count, 2 * page_count, message)
+    async def work() -> None:
+        for first, last in pending:
+            await workers.run(job, on_item, path=path, first=first, last=last, options=options)
 
-    async def read_slices() -> None:
-        for first in slices:
-            last = min(first + SLICE_PAGES - 1, page_count)
-            await workers.run(job, take, path=path, first=first, last=last, options=options)
+    await together(*[work] * min(len(slices), workers.size))
 
-    await together(*[read_slices] * workers.size)
+
+def _slices(numbers: Iterable[int], size: int) -> list[Slice]:
+    """Runs of numbers that follow each other, each as long as that at most: first and last."""
+    slices: list[Slice] = []
+    for number in numbers:
+        first, last = slices[-1] if slices else (0, -1)
+        if number == last + 1 and number < first + size:
+            slices[-1] = first, number
+        else:
+            slices.append((number, number))
+    return slices
+
+
+class _Report:
+    """How many pages have been read."""
+
+    def __init__(self, page_count: int, progress: Progress) -> None:
+        self.page_count = page_count
+        self._progress = progress
+        self._done = 0
+
+    async def tell(self, page: Page) -> None:
+        self._done += 1
+        message = f"read page {page.number} of {self.page_count} ({page.method})"
+        await self._progress(self._done, 2 * self.page_count, message)

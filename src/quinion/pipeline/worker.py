@@ -35,8 +35,9 @@ ADDRESS_SPACE = 2 << 30
 PASSAGES_AT_ONCE = 64
 
 
-def _inspect(path: str, options: Frame) -> Iterator[Frame]:
-    yield asdict(document.inspect(Path(path), document.Options(**options)))
+def _survey(path: str, first: int, last: int, options: Frame) -> Iterator[Frame]:
+    for page in document.survey(Path(path), first, last, document.Options(**options)):
+        yield asdict(page)
 
 
 def _probe(path: str, numbers: list[int], options: Frame) -> Iterator[Frame]:
@@ -75,7 +76,7 @@ def _counter(tokenizer: str) -> "TokenCounter":
 
 
 JOBS: dict[str, Callable[..., Iterator[Frame]]] = {
-    "inspect": _inspect,
+    "survey": _survey,
     "probe": _probe,
     "read_pages": _read_pages,
     "read_lined_pages": _read_lined_pages,

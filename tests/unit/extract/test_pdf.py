@@ -29,7 +29,7 @@ def add_walls(page: pymupdf.Page) -> None:
 def ratio_of(document: pymupdf.Document, path: Path) -> float:
     document.save(path)
     with open_pdf(path) as pdf:
-        return pdf.image_ratio(0)
+        return pdf.look(0)[0]
 
 
 @pytest.fixture
@@ -152,3 +152,18 @@ def test_a_page_that_is_missing_is_named(document: pymupdf.Document, path: Path)
         assert pdf.page_count == 4
         with pytest.raises(ExtractionFailed, match=r"Page 4 of plan\.pdf is damaged"):
             pdf.text(3)
+
+
+def test_a_page_with_an_image_within_a_line_has_the_text_that_it_has_without(
+    document: pymupdf.Document, path: Path
+) -> None:
+    page = page_of(document)
+    for line in range(8):
+        page.insert_text((50, 60 + 20 * line), "Text runs before it and")
+        add_picture(page, (190, 50 + 20 * line, 200, 60 + 20 * line))
+        page.insert_text((202, 60 + 20 * line), "after it too, on the same line.")
+    document.save(path)
+    with open_pdf(path) as pdf:
+        ratio, text = pdf.look(0)
+        assert text == pdf.text(0)
+        assert ratio == pytest.approx(8 * 100 / (595 * 842), abs=0.001)

@@ -69,17 +69,19 @@ async def test_pages_come_one_by_one_in_order(workers: Workers, pdf: Path) -> No
 async def test_an_error_of_the_job_is_raised_here_and_the_worker_is_kept(
     workers: Workers, pdf: Path, tmp_path: Path
 ) -> None:
-    await workers.first("inspect", path=str(pdf), options=OPTIONS)
+    await workers.first("survey", path=str(pdf), first=1, last=1, options=OPTIONS)
     before = worker_pids()
     with pytest.raises(UnsupportedFile, match="docx"):
-        await workers.first("inspect", path=str(tmp_path / "a.docx"), options=OPTIONS)
+        await workers.first(
+            "survey", path=str(tmp_path / "a.docx"), first=1, last=1, options=OPTIONS
+        )
     assert worker_pids() == before
 
 
 async def test_a_worker_that_stays_silent_is_replaced(pdf: Path, pipe: Path) -> None:
     workers = Workers(1, silence_s=2)
     with pytest.raises(ExtractionFailed, match="2 seconds"):
-        await workers.first("inspect", path=str(pipe), options=OPTIONS)
+        await workers.first("survey", path=str(pipe), first=1, last=1, options=OPTIONS)
     assert worker_pids() == []
     assert len(await read_all(workers, pdf)) == 3
     await workers.close()
@@ -88,7 +90,7 @@ async def test_a_worker_that_stays_silent_is_replaced(pdf: Path, pipe: Path) -> 
 async def test_a_worker_that_dies_is_an_error_and_is_replaced(
     workers: Workers, pdf: Path, pipe: Path
 ) -> None:
-    await workers.first("inspect", path=str(pdf), options=OPTIONS)
+    await workers.first("survey", path=str(pdf), first=1, last=1, options=OPTIONS)
 
     async def kill_it() -> None:
         await anyio.sleep(0.3)
@@ -97,20 +99,20 @@ async def test_a_worker_that_dies_is_an_error_and_is_replaced(
     async with anyio.create_task_group() as group:
         group.start_soon(kill_it)
         with pytest.raises(ExtractionFailed, match="crash"):
-            await workers.first("inspect", path=str(pipe), options=OPTIONS)
+            await workers.first("survey", path=str(pipe), first=1, last=1, options=OPTIONS)
     assert len(await read_all(workers, pdf)) == 3
 
 
 async def test_cancelling_ends_the_worker_at_once(workers: Workers, pdf: Path, pipe: Path) -> None:
-    await workers.first("inspect", path=str(pdf), options=OPTIONS)
+    await workers.first("survey", path=str(pdf), first=1, last=1, options=OPTIONS)
     with anyio.move_on_after(0.3):
-        await workers.first("inspect", path=str(pipe), options=OPTIONS)
+        await workers.first("survey", path=str(pipe), first=1, last=1, options=OPTIONS)
     assert worker_pids() == []
     assert len(await read_all(workers, pdf)) == 3
 
 
 async def test_closing_leaves_no_process(workers: Workers, pdf: Path) -> None:
-    await workers.first("inspect", path=str(pdf), options=OPTIONS)
+    await workers.first("survey", path=str(pdf), first=1, last=1, options=OPTIONS)
     await workers.close()
     assert worker_pids() == []
 
@@ -119,5 +121,5 @@ async def test_a_worker_can_be_had_ready_before_there_is_work(workers: Workers, 
     before = set(psutil.Process().children())
     await workers.warm()
     [ready] = set(psutil.Process().children()) - before
-    await workers.first("inspect", path=str(pdf), options=OPTIONS)
+    await workers.first("survey", path=str(pdf), first=1, last=1, options=OPTIONS)
     assert set(psutil.Process().children()) - before == {ready}
