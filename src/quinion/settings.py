@@ -65,8 +65,8 @@ class Settings(BaseModel):
         validation_alias="QUINION_EMBEDDING_ENGINE",
         description=(
             "What runs the local embedding model: `onnx` (ONNX Runtime, float32), `openvino` "
-            "(OpenVINO, bfloat16), `ctranslate2` (CTranslate2, eight bits), or `auto`: the fastest "
-            "that is there, tried out when a home is first used and kept for it."
+            "(OpenVINO, bfloat16), `ctranslate2` (CTranslate2, eight bits), or `auto`: the first "
+            "of the faster ones that does well in a trial when a home is first used, kept for it."
         ),
     )
     read_roots: Annotated[tuple[Path, ...], BeforeValidator(_split_paths)] = Field(

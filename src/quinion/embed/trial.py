@@ -1,103 +1,105 @@
-"""The trial by which an engine is chosen for a home: the fastest wins.
-
-    python -m quinion.embed.trial MODEL THREADS
+"""The trial by which an engine is chosen for a home: the first that is fast and right enough.
 
 An engine has to agree with ONNX Runtime, which is always there, as well as it does where it was
 shown that judged queries find the same with it (`bench/judged.py`), and to be faster by enough to
-be worth its memory. All are tried out in a process of its own, so that what they take is given
+be worth its memory. Each is tried out in a process of its own, so that what it takes is given
 back, and one that this machine can't run takes nothing with it.
 """
 
+import json
 import logging
 import subprocess
 import sys
 import time
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
 from quinion.embed.numerics import Network, Numerics, is_there, open_network
+from quinion.embed.port import Vectors
 from quinion.embed.weights import PreparedModel, prepare
-from quinion.errors import ModelUnavailable
 
 log = logging.getLogger(__name__)
 
 LEAST_AGREEMENT = {Numerics.CTRANSLATE2: 0.99, Numerics.OPENVINO: 0.9995}
-"""The cosine of the same text's two vectors, of the engines that may be chosen."""
+"""The cosine of the same text's two vectors, of the engines that may be chosen. The first takes
+half of the second's memory, and was the faster one wherever both were measured."""
 LEAST_GAIN = 1.3
 TRIALS = 5
 LENGTH = 128
 TEXTS = 4
-TIMEOUT_S = 120.0
+TIMEOUT_S = 60.0
+
+_PROGRAM = "from quinion.embed.trial import main; main()"
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What an engine makes of the trial's texts, and the processor time that it takes."""
+
+    vectors: Vectors
+    time_s: float
 
 
 def try_out(cache_dir: Path, model_dir: Path | None, threads: int) -> Numerics:
-    """What is fastest; where that can't be found out, what is always there.
+    """What is fast and right enough; where that can't be found out, what is always there.
 
     Raises:
         ModelUnavailable: there is no model, it is not the right one, or it is damaged.
     """
-    if not any(map(is_there, LEAST_AGREEMENT)):
-        return Numerics.ONNX
-    model = prepare(cache_dir, model_dir)
-    # -P: the current folder is the user's, and nothing in it may be imported.
-    command = [sys.executable, "-P", "-m", __name__, str(model.folder), str(threads)]
-    try:
-        done = subprocess.run(
-            command,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            timeout=TIMEOUT_S,
-            check=True,
-        )
-        return Numerics(done.stdout.strip())
-    except (OSError, ValueError, subprocess.SubprocessError) as error:
-        log.warning("the trial of faster engines failed, so none is used: %s", error)
-        return Numerics.ONNX
-
-
-def choose(model: PreparedModel, threads: int) -> Numerics:
-    """What is fastest, of what there is."""
-    chosen, best = Numerics.ONNX, LEAST_GAIN
-    trial = Trial(open_network(Numerics.ONNX, model, threads))
-    for numerics in filter(is_there, LEAST_AGREEMENT):
+    candidates = filter(is_there, LEAST_AGREEMENT)
+    reference: Measured | None = None
+    for numerics in candidates:
+        model = prepare(cache_dir, model_dir)
         try:
-            gain = trial.gain(numerics, open_network(numerics, model, threads))
-        except ModelUnavailable as error:
-            log.warning("%s is not used: %s", numerics, error)
-            continue
-        if gain >= best:
-            chosen, best = numerics, gain
-    return chosen
+            reference = reference or measure_apart(Numerics.ONNX, model, threads)
+            if gain(numerics, reference, measure_apart(numerics, model, threads)) >= LEAST_GAIN:
+                return numerics
+        except (OSError, ValueError, subprocess.SubprocessError) as error:
+            log.warning("%s is not used, because its trial failed: %s", numerics, error)
+    return Numerics.ONNX
 
 
-class Trial:
-    """A batch that the reference has run, for others to be compared by."""
-
-    def __init__(self, reference: Network) -> None:
-        numbers = np.random.default_rng(1)
-        self._batch = numbers.integers(1000, 20_000, (TEXTS, LENGTH)).tolist()
-        self._vectors = reference.run(self._batch)
-        self._time_s = _time(reference, self._batch)
-
-    def gain(self, numerics: Numerics, candidate: Network) -> float:
-        """How many times as fast the candidate is; 0 where it does not say the same."""
-        agreement = float((self._vectors * candidate.run(self._batch)).sum(1).min())
-        gain = self._time_s / _time(candidate, self._batch)
-        log.info("trial of %s: agreement %.6f, %.1f times as fast", numerics, agreement, gain)
-        return gain if agreement >= LEAST_AGREEMENT[numerics] else 0.0
+def gain(numerics: Numerics, reference: Measured, candidate: Measured) -> float:
+    """How many times as fast the candidate is; 0 where it does not say the same."""
+    agreement = float((reference.vectors * candidate.vectors).sum(1).min())
+    times = reference.time_s / candidate.time_s
+    log.info("trial of %s: agreement %.6f, %.1f times as fast", numerics, agreement, times)
+    return times if agreement >= LEAST_AGREEMENT[numerics] else 0.0
 
 
-def _time(network: Network, batch: list[list[int]]) -> float:
-    """Of the processor, not of the clock: other processes may be at work, and all cores will be."""
+def measure_apart(numerics: Numerics, model: PreparedModel, threads: int) -> Measured:
+    """`measure`, in a process of its own.
+
+    Raises:
+        OSError, ValueError, SubprocessError: that process failed, or took too long.
+    """
+    # -P: the current folder is the user's, and nothing in it may be imported.
+    command = [sys.executable, "-P", "-c", _PROGRAM, numerics, str(model.folder), str(threads)]
+    done = subprocess.run(
+        command, stdin=subprocess.DEVNULL, capture_output=True, timeout=TIMEOUT_S, check=True
+    )
+    vectors, time_s = json.loads(done.stdout)
+    return Measured(np.array(vectors, np.float32), time_s)
+
+
+def measure(network: Network) -> Measured:
+    """Run the trial's texts: random ones, always the same."""
+    batch = np.random.default_rng(1).integers(1000, 20_000, (TEXTS, LENGTH)).tolist()
+    vectors = network.run(batch)
     times = []
     for _ in range(TRIALS):
+        # Of the processor, not of the clock: others may be at work, and all cores will be.
         begun = time.process_time()
         network.run(batch)
         times.append(time.process_time() - begun)
-    return min(times)
+    return Measured(vectors, min(times))
 
 
-if __name__ == "__main__":
-    print(choose(PreparedModel(Path(sys.argv[1])), int(sys.argv[2])))
+def main() -> None:
+    """Measure the engine that the command line names, on a model, with so many threads."""
+    numerics, folder, threads = sys.argv[1:]
+    network = open_network(Numerics(numerics), PreparedModel(Path(folder)), int(threads))
+    measured = measure(network)
+    print(json.dumps([measured.vectors.tolist(), measured.time_s]))

@@ -15,9 +15,16 @@ from quinion.embed.local import LocalEmbedder
 from quinion.embed.numerics import Numerics, is_there, read_note, write_note
 from quinion.embed.onnxruntime import OnnxRuntime
 from quinion.embed.port import Vectors
-from quinion.embed.trial import LEAST_AGREEMENT, Trial, choose, try_out
+from quinion.embed.trial import (
+    LEAST_AGREEMENT,
+    Measured,
+    gain,
+    measure,
+    measure_apart,
+    try_out,
+)
 from quinion.embed.weights import prepare
-from quinion.errors import BadSetting, ModelUnavailable
+from quinion.errors import BadSetting
 
 TEXTS = [
     "Cycle parking is provided at two spaces for each dwelling.",
@@ -83,46 +90,44 @@ def test_the_trial_wants_agreement_and_speed(
     monkeypatch.setattr("quinion.embed.trial.TRIALS", 2)
     # Moved by a part of its length, a vector has a cosine of 1 less half of that part's square.
     most = (2 * (1 - least)) ** 0.5
-    slow = Trial(Slow(model))
-    assert slow.gain(numerics, Off(model, 0.8 * most)) > 1
-    assert slow.gain(numerics, Off(model, 1.5 * most)) == 0
-    assert 0 < Trial(model).gain(numerics, Slow(model)) < 1
+    slow, reference = measure(Slow(model)), measure(model)
+    assert gain(numerics, slow, measure(Off(model, 0.8 * most))) > 1
+    assert gain(numerics, slow, measure(Off(model, 1.5 * most))) == 0
+    assert 0 < gain(numerics, reference, slow) < 1
+
+
+@pytest.mark.parametrize("numerics", [Numerics.ONNX, *FASTER])
+def test_an_engine_is_measured_apart_as_it_would_be_here(
+    own_cache: Path, model: OnnxRuntime, numerics: Numerics
+) -> None:
+    measured = measure_apart(numerics, prepare(own_cache), 2)
+    agreement = (measured.vectors * measure(model).vectors).sum(1)
+    assert (agreement > LEAST_AGREEMENT.get(numerics, 0.99999)).all()
+    assert measured.time_s > 0
 
 
 @pytest.mark.parametrize(
-    ("gains", "chosen"),
+    ("times", "chosen"),
     [
         ({}, Numerics.ONNX),
-        ({Numerics.OPENVINO: 1.2, Numerics.CTRANSLATE2: 0.0}, Numerics.ONNX),
-        ({Numerics.OPENVINO: 2.0}, Numerics.OPENVINO),
-        ({Numerics.OPENVINO: 2.0, Numerics.CTRANSLATE2: 1.5}, Numerics.OPENVINO),
-        ({Numerics.OPENVINO: 2.0, Numerics.CTRANSLATE2: 2.1}, Numerics.CTRANSLATE2),
+        ({Numerics.OPENVINO: 0.8, Numerics.CTRANSLATE2: 0.9}, Numerics.ONNX),
+        ({Numerics.OPENVINO: 0.5}, Numerics.OPENVINO),
+        ({Numerics.OPENVINO: 0.5, Numerics.CTRANSLATE2: 0.8}, Numerics.OPENVINO),
+        ({Numerics.OPENVINO: 0.5, Numerics.CTRANSLATE2: 0.6}, Numerics.CTRANSLATE2),
     ],
 )
-def test_the_fastest_is_chosen(
-    cache_dir: Path,
-    model: OnnxRuntime,
+def test_the_first_that_is_fast_enough_is_chosen(
+    own_cache: Path,
     monkeypatch: pytest.MonkeyPatch,
-    gains: dict[Numerics, float],
+    times: dict[Numerics, float],
     chosen: Numerics,
 ) -> None:
-    monkeypatch.setattr(trial, "is_there", lambda numerics: numerics in gains)
-    monkeypatch.setattr(trial, "open_network", lambda *_: model)
-    monkeypatch.setattr(Trial, "gain", lambda _, numerics, network: gains[numerics])
-    assert choose(prepare(cache_dir), 1) is chosen
+    def measure_apart(numerics: Numerics, *_: object) -> Measured:
+        return Measured(np.eye(4, 384, dtype=np.float32), times.get(numerics, 1.0))
 
-
-def test_an_engine_that_cannot_be_opened_is_not_chosen(
-    cache_dir: Path, model: OnnxRuntime, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def open_network(numerics: Numerics, *_: object) -> OnnxRuntime:
-        if numerics is Numerics.ONNX:
-            return model
-        raise ModelUnavailable("no space left")
-
-    monkeypatch.setattr(trial, "is_there", lambda _: True)
-    monkeypatch.setattr(trial, "open_network", open_network)
-    assert choose(prepare(cache_dir), 1) is Numerics.ONNX
+    monkeypatch.setattr(trial, "is_there", lambda numerics: numerics in times)
+    monkeypatch.setattr(trial, "measure_apart", measure_apart)
+    assert try_out(own_cache, None, 1) is chosen
 
 
 @pytest.mark.parametrize("python", ["/bin/false", "/nowhere/python", "/bin/echo"])
