@@ -1,5 +1,6 @@
 """Growth as the page tells it."""
 
+import os
 from collections.abc import Collection, Sequence
 from statistics import median
 
@@ -9,6 +10,7 @@ from bench.part import Claim, claim
 from bench.table import number, table
 
 LEAST_RECALL = 0.98
+MILLION = 1_000_000
 UNFILTERED = FILTERS[0].name
 NAMES = [filter_.name for filter_ in (*FILTERS, PART_OF_PATH)]
 HOW = {
@@ -63,19 +65,25 @@ def write_body(run: Run) -> str:
             f"against exact search. *{OURS}* is the server as a client meets it. *{BARE}* is its "
             "engine, asked in lines of JSON as the plain stack is: these two are compared.",
             table(("filter", *(f"{size.chunks:,} chunks" for size in run.sizes)), searches(run)),
-            WHERE_IT_ENDS,
+            where_it_ends(run),
         )
     )
 
 
-WHERE_IT_ENDS = (
-    "**Where one machine ends.** Time to answer grows with the number of chunks (all codes are "
-    "compared), and so does memory while documents are taken in, nearly all of it Chroma's graph; "
-    "a server that only answers needs little. Two to three million chunks are what a machine with "
-    "8 GB takes in at these rates; embedding them takes days on two cores, which is the limit "
-    "that is felt first. Beyond that: a home for each part (by authority, by year), or a "
-    "Chroma server of its own (`CHROMA_URL`)."
-)
+def where_it_ends(run: Run) -> str:
+    """What stops a machine first, by what was measured at the largest size."""
+    largest = run.sizes[-1]
+    cores = len(os.sched_getaffinity(0))
+    hours = ingest_ms(run, largest) * MILLION / cores / 3_600_000
+    fitting = 8_000_000 / writing_kb(largest) / MILLION
+    return (
+        "**Where one machine ends.** Time comes first: at this rate a million chunks take "
+        f"{number(hours)} hours to be taken in on {cores} cores. Then memory while documents are "
+        f"taken in, nearly all of it Chroma's graph: 8 GB are enough for {number(fitting)} million "
+        "chunks; a server that only answers needs far less. Time to answer grows with the number "
+        "of chunks, since all codes are compared. Beyond that: a home for each part (by authority, "
+        "by year), or a Chroma server of its own (`CHROMA_URL`)."
+    )
 
 
 def rows(run: Run) -> list[list[str]]:
