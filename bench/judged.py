@@ -97,7 +97,7 @@ def tell(compared: Sequence[Compared]) -> list[str]:
     engines = list(compared[0].results)
     return [
         f"Chunks of 800 characters that overlap by 200, exact search, nDCG@{DEPTH}; queries "
-        f"always by `{Numerics.ONNX}`.",
+        f"by the same engine, but for `{Numerics.OPENVINO}` by `{Numerics.ONNX}`.",
         table(
             ["set", "documents", "chunks", "queries", *(f"`{n}`" for n in engines)],
             [[*count(one), *(f"{r.ndcg:.4f}" for r in one.results.values())] for one in compared],
