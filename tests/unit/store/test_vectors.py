@@ -221,6 +221,27 @@ def test_what_chroma_has_lost_is_made_again_from_the_ledger(tmp_path: Path) -> N
         open_store(tmp_path, "another").query("texts", vectors[0], 1)
 
 
+def test_what_the_ledger_knows_is_read_without_chroma(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    in_another_process(tmp_path, FILL)
+
+    def fail(self: Chroma) -> None:
+        raise StoreUnavailable("it does not answer")
+
+    monkeypatch.setattr(Chroma, "open", fail)
+    store = open_store(tmp_path)
+    vector = np.ones(8, np.float32) / 8**0.5
+    assert len(store.query("texts", vector, 5, {"n": {"$gte": 10}})) == 5
+    assert len(store.get("texts")) == store.count("texts") == 50
+    with pytest.raises(StoreUnavailable):
+        store.upsert("texts", [Record("new", "new", {})], vector[None])
+    with pytest.raises(StoreUnavailable):
+        store.count("others")  # only Chroma knows whether there are any
+    assert store.count("texts") == 50
+    store.close()
+
+
 def test_what_another_program_wrote_is_taken_in(tmp_path: Path) -> None:
     in_another_process(tmp_path, FILL)
     in_another_process(
