@@ -289,14 +289,63 @@ def connect(
 
 
 @app.command(rich_help_panel=UPKEEP)
-def verify(json: Json = False) -> None:
+def verify(
+    repair: Annotated[
+        bool, typer.Option("--repair", help="Mend what can be mended, and say what was.")
+    ] = False,
+    json: Json = False,
+) -> None:
     """Prove that registry, texts, originals and vectors agree; exit status 1 when they do not.
 
     Example: quinion verify
+
+    Example: quinion verify --repair
     """
     from quinion.cli.verify import run
 
+    raise typer.Exit(run(Settings.from_environment(), repair=repair, as_json=json))
+
+
+@app.command(rich_help_panel=UPKEEP)
+def rebuild(json: Json = False) -> None:
+    """Make Chroma's folder anew from the ledger, or a damaged ledger from Chroma.
+
+    Nothing is embedded again, and what was there is moved aside, not deleted. An engine in the
+    background is ended first; `quinion serve` has to be stopped.
+
+    Example: quinion rebuild
+    """
+    from quinion.cli.rebuild import run
+
     raise typer.Exit(run(Settings.from_environment(), as_json=json))
+
+
+@app.command(rich_help_panel=UPKEEP)
+def backup(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="The archive to write.")],
+    json: Json = False,
+) -> None:
+    """Copy all that the home keeps into one file, also while servers are running.
+
+    Example: quinion backup ~/quinion.tar
+    """
+    from quinion.cli.backup import run_backup
+
+    raise typer.Exit(run_backup(Settings.from_environment(), file, as_json=json))
+
+
+@app.command(rich_help_panel=UPKEEP)
+def restore(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="What quinion backup wrote.")],
+    json: Json = False,
+) -> None:
+    """Make a home of a backup, where nothing is kept yet.
+
+    Example: QUINION_HOME=~/restored quinion restore ~/quinion.tar
+    """
+    from quinion.cli.backup import run_restore
+
+    raise typer.Exit(run_restore(Settings.from_environment(), file, as_json=json))
 
 
 @app.command(rich_help_panel=SERVERS)

@@ -1,6 +1,7 @@
-"""`quinion verify`: does everything that the home keeps agree?"""
+"""`quinion verify`: does everything that the home keeps agree? With `--repair`, see to it."""
 
 import json
+from contextlib import AsyncExitStack
 
 import anyio
 import typer
@@ -14,9 +15,12 @@ from quinion.servers.catalog import CATALOG
 from quinion.settings import Settings
 
 
-def run(settings: Settings, *, as_json: bool) -> int:
-    """Look at everything; 1 when something is amiss."""
-    answers = {name: anyio.run(_verify, settings, name) for name in CATALOG}
+def run(settings: Settings, *, repair: bool, as_json: bool) -> int:
+    """Look at everything; 1 when something is amiss, or stays so."""
+    answers = anyio.run(_verify, settings, repair)
+    for name, answer in answers.items():
+        if "problems" not in answer:
+            raise QuinionError(f"{name} can't be verified: {answer.get('message', answer)}")
     if as_json:
         typer.echo(json.dumps(answers, indent=2, ensure_ascii=False))
     else:
@@ -24,16 +28,21 @@ def run(settings: Settings, *, as_json: bool) -> int:
     return int(any(answer["problems"] for answer in answers.values()))
 
 
-async def _verify(settings: Settings, name: str) -> Answer:
-    async with connect(settings, name) as client:
-        answer = await call(client, "verify", {})
-    if "problems" not in answer:
-        raise QuinionError(f"{name} can't be verified: {answer.get('message', answer)}")
-    return answer
+async def _verify(settings: Settings, repair: bool) -> dict[str, Answer]:
+    async with AsyncExitStack() as stack:
+        # Each while those before are open: the home is opened once, and they share it.
+        answers = {}
+        for name in CATALOG:
+            client = await stack.enter_async_context(connect(settings, name))
+            answers[name] = await call(client, "verify", {"repair": repair})
+        return answers
 
 
 def _print(answers: dict[str, Answer]) -> None:
+    repaired = any(answer["mended"] for answer in answers.values())
     table = Table("", "server", Column("records", justify="right"), "problems")
+    if repaired:
+        table.add_column("mended")
     for name, answer in answers.items():
         problems = answer["problems"]
         table.add_row(
@@ -41,5 +50,6 @@ def _print(answers: dict[str, Answer]) -> None:
             name,
             f"{answer['records']:,}",
             escape("\n".join(problems)) or "none",
+            *([escape("\n".join(answer["mended"])) or "nothing"] if repaired else []),
         )
     Console().print(table)

@@ -29,6 +29,7 @@ from quinion.embed.truncated import Truncated
 from quinion.errors import QuinionError
 from quinion.model.record import Hit, Metadata, Record
 from quinion.pipeline.gate import Gate
+from quinion.pipeline.keeping import back_up
 from quinion.pipeline.tasks import together
 from quinion.pipeline.workers import Workers
 from quinion.search.query import check_query
@@ -40,6 +41,7 @@ from quinion.store.filters import Where
 from quinion.store.journal import Intent, Journal, Trace
 from quinion.store.ledger import Ledger
 from quinion.store.lock import FolderLock, hold
+from quinion.store.proof import Proof
 from quinion.store.vectors import VectorStore
 
 if TYPE_CHECKING:
@@ -183,11 +185,48 @@ class Engine:
         async with self._gate.open():
             return await in_thread(lambda: store.get(collection, ids=ids, where=where))
 
-    async def find_lost_vectors(self, collection: str) -> tuple[int, list[str]]:
-        """How many records the collection has, and the ids of those whose vector is lost."""
+    async def collections(self) -> list[str]:
+        """The names of all collections that have been written to."""
         store = await self.store()
-        async with self._gate.open():
-            return await in_thread(store.find_lost, collection)
+        return await in_thread(store.collections)
+
+    async def find_damage(self) -> list[str]:
+        """What is amiss with the ledger's database as a whole.
+
+        Raises:
+            StoreUnavailable: Chroma's folder can't be read.
+        """
+        store = await self.store()
+        return await in_thread(store.find_damage)
+
+    async def verify(self, collection: str, *, repair: bool = False) -> Proof:
+        """Prove that both copies of every record are there and whole; mend them if asked to.
+
+        Raises:
+            StoreUnavailable: Chroma or the ledger can't be read; the message says what to do.
+        """
+        store = await self.store()
+        survey = await in_thread(store.survey, collection)
+        if not survey.findings:
+            return Proof(survey.records)
+
+        def judge() -> Proof:
+            with self._journal.still():
+                return store.judge(survey, repair=repair)
+
+        async with self._gate.closed() if repair else self._gate.open():
+            return await in_thread(judge)
+
+    async def back_up(self) -> Path:
+        """Write all that the home keeps into an archive in it, and say where that is.
+
+        Raises:
+            StoreUnavailable: something can't be read or written.
+            InvalidInput: the store is in memory.
+        """
+        store = await self.store()
+        async with self._gate.open():  # so that nothing is half replaced
+            return await in_thread(back_up, self.settings, self._journal, store.ledger, self.place)
 
     async def count(self, trace: Trace) -> int:
         """How many records the trace names."""
@@ -271,6 +310,19 @@ class Engine:
                 intent = await self._begin(traces)
                 store.hide(traces)
                 await self._undo(intent)
+
+    async def put_away(self, traces: Sequence[Trace]) -> Path | None:
+        """Remove what the traces name, once a copy of it lies in the home; where that is.
+
+        For what belongs to nothing any more. None, and nothing done, where it is being written.
+        """
+        store = await self._open_to_write(traces)
+        if store.hides(traces):
+            return None
+        parts = [await in_thread(_part, store, trace) for trace in traces]
+        copy_ = await in_thread(save, self.settings.home / "dropped", parts)
+        await self.remove(traces)
+        return copy_
 
     async def _open_to_write(self, traces: Sequence[Trace]) -> VectorStore:
         """The store, once it is certain that it can be written: nothing is begun in vain."""
@@ -384,7 +436,7 @@ async def open_engine(settings: Settings) -> AsyncIterator[Engine]:
         stack.push_async_callback(workers.close)
         element_workers = Workers(settings.workers, module="quinion.pipeline.element_worker")
         stack.push_async_callback(element_workers.close)
-        ledger = Ledger(_ledger_folder(settings.home, place))
+        ledger = Ledger(ledger_folder(settings.home, place))
         store = VectorStore(Chroma(place), ledger, lambda: model.fingerprint)
         stack.callback(store.close)
         yield Engine(
@@ -392,7 +444,7 @@ async def open_engine(settings: Settings) -> AsyncIterator[Engine]:
         )
 
 
-def _ledger_folder(home: Path, place: Place) -> Path | None:
+def ledger_folder(home: Path, place: Place) -> Path | None:
     """One for each store that this home has been used with; in memory where that is."""
     if not place.folder and not place.url:
         return None

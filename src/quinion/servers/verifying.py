@@ -1,7 +1,7 @@
 """`verify`, which every server has for the command line: does all that it keeps agree?
 
-Each server knows what must agree (its `check`); that every stored text still has its vector is
-asked here, for all of them.
+Each server knows what must agree (its `check`); that the ledger and Chroma have the same records,
+each as it was written, is asked here, for all of them.
 """
 
 from collections.abc import Awaitable, Callable, Sequence
@@ -15,6 +15,8 @@ from quinion.servers.contract import make_tool, report_to
 from quinion.servers.room import how_many_fit
 
 FindProblems = Callable[[], Awaitable[list[str]]]
+Mend = Callable[[], Awaitable[list[str]]]
+NameCollections = Callable[[], Awaitable[Sequence[str]]]
 
 
 class Verified(BaseModel):
@@ -22,23 +24,46 @@ class Verified(BaseModel):
 
     records: int
     problems: list[str]
+    mended: list[str] = []
 
 
 def make_verify_tool(
-    engine: Engine, collections: Sequence[str], find_problems: FindProblems
+    engine: Engine, collections: NameCollections, find_problems: FindProblems, mend: Mend
 ) -> Tool:
-    """The tool, for a server that keeps these collections."""
+    """The tool, for a server that keeps these collections.
 
-    async def verify(ctx: Context) -> Verified:
-        """Prove that what is kept agrees."""
+    `mend` sees to it that what the server keeps agrees, and says what it has done.
+    """
+
+    async def verify(ctx: Context, repair: bool = False) -> Verified:
+        """Prove that what is kept agrees; mend what can be mended if `repair` is set."""
         report = report_to(ctx)
         records = 0
-        problems = await find_problems()
-        for done, collection in enumerate(collections):
-            await report(done, len(collections), collection)
-            count, lost = await engine.find_lost_vectors(collection)
-            records += count
-            problems += [f"{collection}: the vector of {id_} is lost" for id_ in lost]
-        return Verified(records=records, problems=problems[: how_many_fit(problems)])
+        problems = await engine.find_damage()
+        mended: list[str] = []
+        names = await collections()
+        for done, collection in enumerate(names):
+            await report(done, len(names), collection)
+            proof = await engine.verify(collection, repair=repair and not problems)
+            records += proof.records
+            problems += proof.problems
+            mended += proof.mended
+        if repair and not problems:  # else it is not known what is missing
+            mended += await mend()
+        problems += await find_problems()
+        return Verified(
+            records=records,
+            problems=problems[: how_many_fit(problems)],
+            mended=mended[: how_many_fit(mended)],
+        )
 
-    return make_tool(verify, title="Verify", read_only=True)
+    return make_tool(verify, title="Verify", read_only=False)
+
+
+def named(*collections: str) -> NameCollections:
+    """Always these."""
+
+    async def name() -> Sequence[str]:
+        return collections
+
+    return name

@@ -27,6 +27,20 @@ FINGERPRINT_KEY = "embedder"
 MOST_IDS = 1_000
 """What Chroma's database takes well as a list of ids."""
 PAGE = 10_000
+DATABASE = "chroma.sqlite3"
+"""In the folder of one that is embedded, once it has been used."""
+DAMAGE = (
+    "malformed",
+    "not a database",
+    "no such table",
+    "no such column",
+    "hnsw",
+    "getting embedding",
+    "migration",
+    "pickle",
+    "file is encrypted",
+)
+"""Words of what Chroma says when its files are not as it left them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +63,11 @@ class Chroma:
         self._client: ClientAPI | None = None
         self._collections: dict[str, Collection] = {}
 
+    @property
+    def is_open(self) -> bool:
+        """Whether it has been connected to."""
+        return self._client is not None
+
     def open(self) -> None:
         """Connect, if that has not been done.
 
@@ -60,9 +79,30 @@ class Chroma:
                 self._client = _connect(self.place)
 
     def close(self) -> None:
-        """Let go of the server's connections; what is embedded ends with the process."""
-        if self._client is not None and self.place.url:
+        """Let go of the server's connections, or of the files."""
+        if self._client is None:
+            return
+        if self.place.url:
             self._client._server._session.close()  # type: ignore[attr-defined]
+        elif self.place.folder:
+            self._client.close()  # type: ignore[attr-defined]
+
+    def marked(self) -> list[str]:
+        """The names of all collections that say which model their vectors come from, as ours do."""
+        client = self._open_client()
+        with self._failures():
+            return [
+                one.name
+                for one in client.list_collections()
+                if (one.metadata or {}).get(FINGERPRINT_KEY)
+            ]
+
+    def unmarked(self) -> list[str]:
+        """The names of all others: what other programs keep here."""
+        client = self._open_client()
+        with self._failures():
+            names = {one.name for one in client.list_collections()}
+        return sorted(names - set(self.marked()))
 
     def fingerprint(self, collection: str) -> str:
         """The mark of the model that the collection's vectors come from; empty: it has none."""
@@ -91,9 +131,14 @@ class Chroma:
 
     def ids(self, collection: str) -> list[str]:
         """The ids of all records."""
+        return [id_ for some in self.pages_of_ids(collection) for id_ in some]
+
+    def pages_of_ids(self, collection: str) -> Iterator[list[str]]:
+        """The ids of all records, some thousand at a time."""
         target = self._collection(collection)
         with self._failures():
-            return [id_ for page in _pages(target, [], {}) for id_ in page["ids"]]
+            for page in _pages(target, [], {}):
+                yield page["ids"]
 
     def get(
         self, collection: str, ids: Sequence[str]
@@ -147,26 +192,30 @@ class Chroma:
         with self._failures():
             return target.count()
 
-    def find_lost(self, collection: str) -> list[str]:
-        """The ids of the records whose vector is not to be had.
+    def get_sound(
+        self, collection: str, ids: Sequence[str]
+    ) -> "tuple[dict[str, tuple[Record, NDArray[np.float32]]], list[str]]":
+        """By id, each of these records with its vector, and the ids of those that can't be read.
 
-        Chroma fails as a whole when one is lost, so the ids are halved until it is found.
+        Chroma fails as a whole when one vector is lost, so the ids are halved until it is found.
         """
-        target = self._collection(collection)
-        ids = self.ids(collection)
-        doubtful = [ids[start : start + MOST_IDS] for start in range(0, len(ids), MOST_IDS)]
-        lost = []
+        doubtful = [list(ids)]
+        sound: dict[str, tuple[Record, NDArray[np.float32]]] = {}
+        lost: list[str] = []
         while doubtful:
             some = doubtful.pop()
             try:
-                target.get(ids=some, include=["embeddings"])
-            except Exception:
+                records, vectors = self.get(collection, some)
+            except StoreUnavailable:
                 if len(some) == 1:
                     lost += some
                 else:
                     middle = len(some) // 2
                     doubtful += [some[:middle], some[middle:]]
-        return sorted(lost)
+            else:
+                for record, vector in zip(records, vectors, strict=True):
+                    sound[record.id] = record, vector
+        return sound, sorted(lost)
 
     def _batches(self, items: Sequence[object]) -> Iterator[slice]:
         step = self._open_client().get_max_batch_size()
@@ -195,6 +244,11 @@ class Chroma:
         except QuinionError:
             raise
         except Exception as error:
+            if self.place.folder and not self.place.url and _is_damage(error):
+                raise StoreUnavailable(
+                    f"The vector store at {self.place} is damaged: {error}. "
+                    "Stop the server and run quinion rebuild, which makes it anew from the ledger."
+                ) from error
             raise StoreUnavailable(
                 f"The vector store at {self.place} failed: {error}. "
                 "Check that it is reachable, that its disk is not full, and try again."
@@ -221,6 +275,12 @@ def _connect(place: Place) -> "ClientAPI":
     if place.folder:
         return chromadb.PersistentClient(path=place.folder, settings=settings)
     return chromadb.EphemeralClient(settings=settings)
+
+
+def _is_damage(error: Exception) -> bool:
+    """Whether it is the files, as far as Chroma's wording tells."""
+    said = str(error).casefold()
+    return any(word in said for word in DAMAGE)
 
 
 def _pages(

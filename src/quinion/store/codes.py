@@ -37,7 +37,8 @@ class Codes:
     def __init__(self, path: Path | None, centre: Vectors) -> None:
         self._centre = centre
         self._rows = Rows(path, -(-len(centre) // WORD_BITS), WORD)
-        self._planes: Words = np.ascontiguousarray(self._rows.all().T)
+        # A copy in any case: the file is mapped to be read only.
+        self._planes: Words = np.array(self._rows.all().T, order="C")
         self._lock = threading.Lock()
 
     def __len__(self) -> int:
@@ -77,10 +78,15 @@ class Codes:
         self._rows.close()
 
     def _encode(self, vectors: Vectors) -> Words:
-        bits = np.packbits(vectors > self._centre, axis=1)
-        codes = np.zeros((len(vectors), self._planes.shape[0] * WORD.itemsize), np.uint8)
-        codes[:, : bits.shape[1]] = bits
-        return codes.view(WORD)
+        return encode(vectors, self._centre)
+
+
+def encode(vectors: Vectors, centre: Vectors) -> Words:
+    """The code of each vector, a row for each."""
+    bits = np.packbits(vectors > centre, axis=1)
+    codes = np.zeros((len(vectors), -(-len(centre) // WORD_BITS) * WORD.itemsize), np.uint8)
+    codes[:, : bits.shape[1]] = bits
+    return codes.view(WORD)
 
 
 def _compare(planes: Words, code: Words) -> Differences:

@@ -8,12 +8,14 @@ import json
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
+from zlib import crc32
 
 import numpy as np
+from numpy.typing import NDArray
 
 from quinion.model.record import Metadata
 from quinion.store.filters import NEGATIONS, Where, as_operators, passes
-from quinion.store.places import BLOCK, Mask, add, lay, remove
+from quinion.store.places import BLOCK, Mask, add, lay, numbers, remove
 
 SCHEMA = """
 CREATE TABLE IF NOT EXISTS facts (
@@ -217,6 +219,35 @@ def _facts(metadata: Metadata) -> Iterator[tuple[str, str]]:
     for key, value in metadata.items():
         text = json.dumps(value)
         yield key, text if len(text) <= LONGEST else LONG
+
+
+def fingerprint_records(held: Iterable[tuple[int, Metadata]]) -> int:
+    """A number that tells what should be noted of records at these places; those of several lots
+    are added up."""
+    pairs = [(crc32(f"{k}\0{v}".encode()), place) for place, m in held for k, v in _facts(m)]
+    return _mix(*np.array(pairs, np.uint64).reshape(-1, 2).T)
+
+
+def fingerprint_holders(database: sqlite3.Connection, collection: int) -> int:
+    """The same number, of what is noted; the connection gives texts as bytes."""
+    total = 0
+    query = (
+        "SELECT key, value, block, places FROM facts JOIN holders ON fact = number "
+        "WHERE collection = ?"
+    )
+    for key, value, number, block in database.execute(query, (collection,)):
+        places = numbers(block).astype(np.uint64) + np.uint64(number * BLOCK)
+        total += _mix(np.full(len(places), crc32(key + b"\0" + value), np.uint64), places)
+    return total
+
+
+def _mix(facts: NDArray[np.uint64], places: NDArray[np.uint64]) -> int:
+    """The sum of a number for each fact that a place has, as good as random (SplitMix64), so that
+    two that were exchanged are noticed."""
+    mixed = (facts << np.uint64(32)) ^ places
+    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
+        mixed = (mixed ^ (mixed >> np.uint64(shift))) * np.uint64(factor)
+    return int(np.add.reduce(mixed ^ (mixed >> np.uint64(31)), dtype=np.uint64))
 
 
 def _forms(value: Any) -> set[str]:

@@ -11,12 +11,13 @@ SQLite with `synchronous=FULL`: an intent is on the disk before the first vector
 import json
 import sqlite3
 import threading
-from collections.abc import Sequence
-from contextlib import closing
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from quinion.errors import StoreUnavailable
+from quinion.model.record import Record
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS intents (
@@ -51,6 +52,12 @@ class Trace:
     def is_whole(self) -> bool:
         """All that the collection has."""
         return not self.fields and not self.ids
+
+    def names(self, record: Record) -> bool:
+        """Whether the record is one of these."""
+        if self.ids:
+            return record.id in self.ids
+        return all(record.metadata.get(field) == value for field, value in self.fields)
 
     def __str__(self) -> str:
         named = (*self.ids[:1], *(value for _, value in self.fields))
@@ -122,6 +129,12 @@ class Journal:
             )
             for number, traces, backup in rows
         ]
+
+    @contextmanager
+    def still(self) -> Iterator[None]:
+        """Nothing begins and nothing ends while this lasts."""
+        with self._lock:
+            yield
 
     def close(self) -> None:
         """Let go of the file."""

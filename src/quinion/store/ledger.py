@@ -17,7 +17,7 @@ import sqlite3
 import threading
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from itertools import chain, count
 from pathlib import Path
 from queue import Empty, LifoQueue
@@ -28,6 +28,7 @@ from numpy.typing import NDArray
 
 from quinion.errors import StoreUnavailable
 from quinion.model.record import Metadata, Record
+from quinion.store.checksum import sum_metadata, sum_record
 from quinion.store.codes import Codes
 from quinion.store.facts import SCHEMA, Facts
 from quinion.store.filters import Where, matches
@@ -46,6 +47,7 @@ CREATE TABLE IF NOT EXISTS records (
     place INTEGER NOT NULL,
     text TEXT NOT NULL,
     metadata TEXT NOT NULL,
+    checksum INTEGER,
     UNIQUE (collection, id)
 );
 CREATE UNIQUE INDEX IF NOT EXISTS by_place ON records (collection, place);
@@ -62,8 +64,26 @@ _RECORDS_AT = """
 SELECT number, id, text, metadata, place FROM records
 WHERE collection = ? AND place IN (SELECT value FROM json_each(?))
 """
+_WRITE = """
+INSERT INTO records (collection, id, place, text, metadata, checksum) VALUES (?, ?, ?, ?, ?, ?)
+ON CONFLICT DO UPDATE
+SET text = excluded.text, metadata = excluded.metadata, checksum = excluded.checksum
+"""
+# SQLite has no operator for "one or the other, not both".
+_WRITE_METADATA = """
+UPDATE records SET metadata = :new, checksum = (checksum | :change) - (checksum & :change)
+WHERE collection = :collection AND place = :place
+"""
+_METADATA_AFTER = """
+SELECT number, place, metadata FROM records WHERE collection = ? AND number > ?
+ORDER BY number LIMIT ?
+"""
+DATABASE = "ledger.db"
+STEP = 2_000
+"""Records that are held in memory where all of them are gone through."""
 NONE = 0
 """The number of a collection that nothing was written to."""
+MENDING = "Run quinion verify --repair and, if that does not mend it, quinion rebuild."
 ROWS, CODES = ".rows", ".codes"
 EXACT = 20_000
 """Among so many vectors the nearest are found by looking at each, in a few milliseconds."""
@@ -94,7 +114,13 @@ class Ledger:
                 folder.mkdir(parents=True, exist_ok=True)
             self._writer = self._connect()
             self._writer.executescript(_SCHEMA + SCHEMA)
+            self._add_checksums()
         self._facts = Facts(self._writer, self._read)
+
+    @property
+    def folder(self) -> Path | None:
+        """Where it is; None: in memory."""
+        return self._folder
 
     def close(self) -> None:
         """Let go of the files."""
@@ -109,6 +135,10 @@ class Ledger:
         """How many records the collection has."""
         return self._everybody(collection)[1]
 
+    def collections(self) -> list[str]:
+        """The names of all collections that have been written to."""
+        return [name for (name,) in self._read("SELECT name FROM collections ORDER BY number", ())]
+
     def fingerprint(self, collection: str) -> str:
         """The mark of the model that the collection's vectors come from; empty: it has none."""
         query = "SELECT fingerprint FROM collections WHERE name = ?"
@@ -122,8 +152,8 @@ class Ledger:
             )
 
     def ids(self, collection: str) -> list[str]:
-        """The ids of all records."""
-        query = "SELECT id FROM records WHERE collection = ?"
+        """The ids of all records, in the order in which they came."""
+        query = "SELECT id FROM records WHERE collection = ? ORDER BY number"
         return [id_ for (id_,) in self._read(query, (self._number(collection),))]
 
     def get(
@@ -138,13 +168,13 @@ class Ledger:
             found = self._read(_RECORDS_AT, (number, json.dumps(places)))
         else:
             found = self._read(_RECORDS, (number,))
-        records = (Record(id_, text, json.loads(data)) for _, id_, text, data, _ in sorted(found))
+        records = (_read_record(*one[1:4]) for one in sorted(found))
         return [one for one in records if not where or matches(one.metadata, where)]
 
     def at(self, collection: str, places: Sequence[int]) -> dict[int, Record]:
         """The records at these places; those that have gone are left out."""
         found = self._read(_RECORDS_AT, (self._number(collection), json.dumps(list(places))))
-        return {place: Record(id_, text, json.loads(data)) for _, id_, text, data, place in found}
+        return {one[4]: _read_record(*one[1:4]) for one in found}
 
     def candidates(self, collection: str, where: Where) -> Mask | None:
         """Where all records are that match, and perhaps others; see `Facts.candidates`."""
@@ -202,11 +232,17 @@ class Ledger:
             rows.sync()
             self._encode(number, places, vectors)
             self._writer.executemany(
-                "INSERT INTO records (collection, id, place, text, metadata) VALUES (?, ?, ?, ?, ?)"
-                " ON CONFLICT DO UPDATE SET text = excluded.text, metadata = excluded.metadata",
+                _WRITE,
                 [
-                    (number, record.id, place, record.text, _dump(record.metadata))
-                    for record, place in zip(records, places.tolist(), strict=True)
+                    (
+                        number,
+                        record.id,
+                        place,
+                        record.text,
+                        _dump(record.metadata),
+                        sum_record(record, vector),
+                    )
+                    for record, place, vector in zip(records, places.tolist(), vectors, strict=True)
                 ],
             )
             self._facts.note(
@@ -219,12 +255,20 @@ class Ledger:
         with self._change(collection):
             number = self._number(collection)
             old = self._forget(number, ids)
-            new = [(place, {**metadata, **values}) for place, metadata in old.values()]
+            changes = [(place, data, {**data, **values}) for place, data in old.values()]
             self._writer.executemany(
-                "UPDATE records SET metadata = ? WHERE collection = ? AND place = ?",
-                [(_dump(metadata), number, place) for place, metadata in new],
+                _WRITE_METADATA,
+                [
+                    {
+                        "new": _dump(after),
+                        "change": sum_metadata(before) ^ sum_metadata(after),
+                        "collection": number,
+                        "place": place,
+                    }
+                    for place, before, after in changes
+                ],
             )
-            self._facts.note(number, new)
+            self._facts.note(number, [(place, after) for place, _, after in changes])
             self._facts.drop_unheld(number, [metadata for _, metadata in old.values()])
 
     def delete(self, collection: str, ids: Sequence[str]) -> None:
@@ -261,6 +305,54 @@ class Ledger:
         for suffix in (ROWS, CODES):
             if path := self._path(number, suffix):
                 path.unlink(missing_ok=True)
+
+    @contextmanager
+    def still(self) -> Iterator[None]:
+        """Nobody writes while this lasts; readers do not mind."""
+        with self._writing:
+            yield
+
+    def mend(self, collection: str, records: Sequence[Record], vectors: Vectors) -> None:
+        """Write whole records over damaged ones of the same ids; `renew` has to follow, because
+        what was noted of the damaged ones can't be told from them."""
+        with self._change(collection):
+            number = self._number(collection)
+            ids = json.dumps([record.id for record in records])
+            query = (
+                "SELECT id, place FROM records "
+                "WHERE collection = ? AND id IN (SELECT value FROM json_each(?))"
+            )
+            places = dict(self._writer.execute(query, (number, ids)).fetchall())
+            rows = self._open_rows(number, checked=False)
+            rows.write(np.fromiter((places[one.id] for one in records), np.int64), vectors)
+            rows.sync()
+            self._writer.executemany(
+                "UPDATE records SET text = ?, metadata = ?, checksum = ? "
+                "WHERE collection = ? AND id = ?",
+                [
+                    (one.text, _dump(one.metadata), sum_record(one, vector), number, one.id)
+                    for one, vector in zip(records, vectors, strict=True)
+                ],
+            )
+
+    def renew(self, collection: str) -> None:
+        """Make facts and codes anew from the records and their vectors."""
+        with self._change(collection):
+            number = self._number(collection)
+            self._facts.drop(number)
+            last = -1
+            while step := self._writer.execute(_METADATA_AFTER, (number, last, STEP)).fetchall():
+                self._facts.note(number, [(place, _read_or_none(data)) for _, place, data in step])
+                last = step[-1][0]
+        with self._opening:
+            if self._folder and (rows := self._rows.pop(number, None)):
+                rows.close()  # its length is to be looked at again
+            if codes := self._codes.pop(number, None):
+                codes.close()
+            if path := self._path(number, CODES):
+                path.unlink(missing_ok=True)
+            with suppress(StoreUnavailable):  # where vectors are missing, whoever searches is told
+                self._open_codes(number)
 
     def _assign(
         self,
@@ -300,7 +392,7 @@ class Ledger:
     def _forget(self, number: int, ids: Sequence[str]) -> dict[str, tuple[int, Metadata]]:
         """Take back what is noted of these records; their places and metadata, by id."""
         found = self._writer.execute(_RECORDS_OF, (number, json.dumps(list(ids)))).fetchall()
-        old = {id_: (place, json.loads(data)) for _, id_, _, data, place in found}
+        old = {one[1]: (one[4], _read_record(*one[1:4]).metadata) for one in found}
         self._facts.forget(number, old.values())
         return old
 
@@ -322,14 +414,34 @@ class Ledger:
         (number,) = self._writer.execute(query, (collection,)).fetchone()
         return int(number)
 
-    def _open_rows(self, number: int, dimensions: int = 0) -> Rows:
+    def _open_rows(self, number: int, dimensions: int = 0, *, checked: bool = True) -> Rows:
         with self._opening:
             if number not in self._rows:
                 if not dimensions:
                     query = "SELECT dimensions FROM collections WHERE number = ?"
                     [(dimensions,)] = self._read(query, (number,))
-                self._rows[number] = Rows(self._path(number, ROWS), dimensions)
+                rows = Rows(self._path(number, ROWS), dimensions)
+                if checked:
+                    self._check_length(number, rows)
+                self._rows[number] = rows
             return self._rows[number]
+
+    def _check_length(self, number: int, rows: Rows) -> None:
+        """A file of vectors that was cut off or deleted must not pass for one of zeros."""
+        query = "SELECT max(place) FROM records WHERE collection = ?"
+        [(last,)] = self._read(query, (number,))
+        if last is not None and last >= len(rows):
+            rows.close()
+            raise StoreUnavailable(
+                f"{self._path(number, ROWS)} has {len(rows)} of the {last + 1} vectors that the "
+                f"ledger notes: it is damaged. {MENDING}"
+            )
+
+    def _add_checksums(self) -> None:
+        """To a ledger that was made before there were any."""
+        columns = self._writer.execute("SELECT name FROM pragma_table_info('records')").fetchall()
+        if ("checksum",) not in columns:
+            self._writer.execute("ALTER TABLE records ADD COLUMN checksum INTEGER")
 
     def _open_codes(self, number: int) -> Codes | None:
         """The codes of a collection, if it has been large enough to need them."""
@@ -385,7 +497,7 @@ class Ledger:
         return known[1:]
 
     def _connect(self) -> sqlite3.Connection:
-        place = self._folder / "ledger.db" if self._folder else ":memory:"
+        place = self._folder / DATABASE if self._folder else ":memory:"
         connection = sqlite3.connect(place, check_same_thread=False, isolation_level=None)
         connection.execute("PRAGMA journal_mode=WAL")
         connection.execute("PRAGMA synchronous=NORMAL")
@@ -427,10 +539,41 @@ class Ledger:
         try:
             yield
         except (sqlite3.Error, OSError) as error:
+            if _is_damage(error):
+                raise StoreUnavailable(
+                    f"The ledger in {self._folder} is damaged: {error}. {MENDING}"
+                ) from error
             raise StoreUnavailable(
                 f"The ledger in {self._folder} failed: {error}. "
                 "Check that the disk is not full and that the folder is writable."
             ) from error
+
+
+def _is_damage(error: Exception) -> bool:
+    """Whether SQLite says that a file is not what it wrote, rather than that it can't be used."""
+    if not isinstance(error, sqlite3.Error):
+        return False
+    # A text that is none (a bit flipped in it) is found by Python, which has no code for it.
+    code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_CORRUPT)
+    return code & 0xFF in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
+
+
+def _read_record(id_: str, text: str, metadata: str) -> Record:
+    try:
+        return Record(id_, text, json.loads(metadata))
+    except ValueError as error:
+        raise StoreUnavailable(
+            f"The ledger's copy of the record {id_} is damaged ({error}). {MENDING}"
+        ) from error
+
+
+def _read_or_none(metadata: str) -> Metadata:
+    """The metadata; none where it is damaged: whoever finds the record is told so."""
+    try:
+        read: Metadata = json.loads(metadata)
+    except ValueError:
+        return {}
+    return read
 
 
 def _dump(metadata: Metadata) -> str:

@@ -58,5 +58,12 @@ def lay(mask: Mask, number: int, block: bytes) -> None:
         part[np.frombuffer(block, _NUMBER)] = True
 
 
+def numbers(block: bytes) -> Places:
+    """The places of the block, counted from its beginning."""
+    if len(block) == _BITS:
+        return np.flatnonzero(_unpack(block))
+    return np.frombuffer(block, _NUMBER).astype(np.int64)
+
+
 def _unpack(block: bytes) -> Mask:
     return np.unpackbits(np.frombuffer(block, np.uint8)).view(np.bool_)

@@ -12,21 +12,36 @@ shows half a document. Calls block; the pipeline chooses their thread.
 import logging
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import closing, contextmanager
+from pathlib import Path
 from typing import TypeVar
 
 from quinion.errors import BadSetting, StoreUnavailable
 from quinion.model.record import Hit, Metadata, Record, score_of_distance
+from quinion.store.audit import Audit
 from quinion.store.chroma import Chroma, Place
 from quinion.store.filters import Where, all_of, any_of, matches
 from quinion.store.journal import Trace
-from quinion.store.ledger import Ledger
+from quinion.store.ledger import DATABASE, Ledger
+from quinion.store.proof import (
+    OF_LEDGER,
+    Fault,
+    Finding,
+    Proof,
+    Survey,
+    find_faults,
+    look_again,
+    word,
+)
 from quinion.store.rows import Vectors
+from quinion.store.taking import read_through
 
 log = logging.getLogger(__name__)
 
 WIDER = 8
 """How many more are looked at, each time that too few of the nearest match."""
 STEP = 1_000
+OPENING = "opening-chroma"
 
 T = TypeVar("T")
 
@@ -53,6 +68,11 @@ class VectorStore:
     def place(self) -> Place:
         """Where Chroma is."""
         return self._chroma.place
+
+    @property
+    def ledger(self) -> Ledger:
+        """What answers."""
+        return self._ledger
 
     def close(self) -> None:
         """Let go of files and connections."""
@@ -147,10 +167,95 @@ class VectorStore:
             self._chroma.set_metadata(trace.collection, ids, values)
             self._ledger.set_metadata(trace.collection, ids, values)
 
-    def find_lost(self, collection: str) -> tuple[int, list[str]]:
-        """How many records there are, and the ids of those whose vector Chroma has lost."""
-        self._agree(collection)
-        return self._ledger.count(collection), self._chroma.find_lost(collection)
+    def collections(self) -> list[str]:
+        """The names of all collections that the ledger knows."""
+        return self._ledger.collections()
+
+    def find_damage(self) -> list[str]:
+        """What is amiss with the ledger's database as a whole; none is good news.
+
+        Raises:
+            StoreUnavailable: Chroma's folder can't be read.
+        """
+        if self._ledger.folder is None:
+            return []
+        if self.place.folder and not self.place.url and not self._chroma.is_open:
+            read_through(self.place)  # in a child: it may be damaged so that it ends a process
+        with closing(Audit(self._ledger.folder)) as audit:
+            return [
+                f"{self._ledger.folder / DATABASE}: {line}. Stop the server and run quinion rebuild"
+                for line in audit.find_damage()
+            ]
+
+    def verify(self, collection: str, *, repair: bool = False) -> Proof:
+        """Prove that both copies of every record are there and whole; mend them if asked to.
+
+        Raises:
+            StoreUnavailable: Chroma or the ledger can't be read.
+        """
+        return self.judge(self.survey(collection), repair=repair)
+
+    def survey(self, collection: str) -> Survey:
+        """The first look, at everything: it takes a while, and nobody need wait for it."""
+        if self._ledger.folder is None:
+            return Survey(collection, self.count(collection))
+        if settling := self._settling.get(collection):
+            settling.join()
+        with closing(Audit(self._ledger.folder)) as audit:
+            findings = find_faults(audit, self._chroma, collection)
+            return Survey(collection, audit.count(collection), tuple(findings))
+
+    def judge(self, survey: Survey, *, repair: bool = False) -> Proof:
+        """The second look, at what was found; nothing is to begin or to end meanwhile."""
+        if not survey.findings or self._ledger.folder is None:
+            return Proof(survey.records)
+        findings = self._look_again(self._ledger.folder, survey.collection, survey.findings)
+        mended: list[Finding] = []
+        if repair:
+            mended = [finding for finding in findings if finding.can_be_mended]
+            self._mend(survey.collection, mended)
+            findings = self._look_again(self._ledger.folder, survey.collection, findings)
+        return Proof(survey.records, tuple(word(findings)), tuple(word(mended)))
+
+    def _look_again(
+        self, folder: Path, collection: str, findings: Sequence[Finding]
+    ) -> list[Finding]:
+        with self._lock:
+            hidden = [trace for trace in self._hidden if trace.collection == collection]
+        with closing(Audit(folder)) as audit:
+            return list(
+                look_again(
+                    audit,
+                    self._chroma,
+                    collection,
+                    findings,
+                    lambda record: any(trace.names(record) for trace in hidden),
+                )
+            )
+
+    def _mend(self, collection: str, findings: Sequence[Finding]) -> None:
+        """Write the whole copy of each record where there is none."""
+
+        def having(*faults: Fault) -> Iterator[Sequence[str]]:
+            return _steps([finding.id for finding in findings if finding.fault in faults])
+
+        for some in having(Fault.DAMAGED, Fault.UNSUMMED):
+            self._ledger.mend(collection, *self._chroma.get(collection, some))
+        if any(finding.fault in OF_LEDGER for finding in findings):
+            self._ledger.renew(collection)
+        for some in having(Fault.NOT_IN_LEDGER):
+            self._ledger.upsert(collection, *self._chroma.get(collection, some))
+        for some in having(Fault.NO_VECTOR, Fault.DIFFERENT):
+            # Chroma would keep what it has of the metadata besides.
+            self._chroma.delete(collection, some)
+            self._copy_to_chroma(collection, some)
+        for some in having(Fault.NOT_IN_CHROMA):
+            self._copy_to_chroma(collection, some)
+        self._share_mark(collection)
+
+    def _copy_to_chroma(self, collection: str, ids: Sequence[str]) -> None:
+        records = self._ledger.get(collection, ids=ids)
+        self._chroma.upsert(collection, records, self._ledger.vectors(collection, records))
 
     def hide(self, traces: Sequence[Trace]) -> None:
         """Keep what these name out of query results until `reveal`."""
@@ -161,6 +266,11 @@ class VectorStore:
         """Undo `hide`; what is not hidden is left alone."""
         with self._lock:
             self._hidden = [trace for trace in self._hidden if trace not in traces]
+
+    def hides(self, traces: Iterable[Trace]) -> bool:
+        """Whether one of these is hidden: somebody is writing it."""
+        with self._lock:
+            return any(trace in self._hidden for trace in traces)
 
     def _hides_all(self, collection: str) -> bool:
         with self._lock:
@@ -188,13 +298,14 @@ class VectorStore:
         The ledger has more where Chroma's folder was lost or damaged; Chroma has more where
         another program wrote to it, or a process died between the two.
         """
-        ours, theirs = set(self._ledger.ids(collection)), set(self._chroma.ids(collection))
-        for some in _steps(sorted(theirs - ours)):
-            self._ledger.upsert(collection, *self._chroma.get(collection, some))
-        missing = self._ledger.get(collection, ids=sorted(ours - theirs))
-        for part in _steps(missing):
-            self._chroma.upsert(collection, part, self._ledger.vectors(collection, part))
-        self._share_mark(collection)
+        with self._marked():
+            ours, theirs = self._ledger.ids(collection), self._chroma.ids(collection)
+            known, given = set(ours), set(theirs)
+            for some in _steps([id_ for id_ in theirs if id_ not in known]):
+                self._ledger.upsert(collection, *self._chroma.get(collection, some))
+            for some in _steps([id_ for id_ in ours if id_ not in given]):
+                self._copy_to_chroma(collection, some)
+            self._share_mark(collection)
         self._agreed.add(collection)
 
     def _share_mark(self, collection: str) -> None:
@@ -240,9 +351,34 @@ class VectorStore:
             return
         with self._agreeing:
             if collection not in self._agreed:  # and so nobody is writing it yet
-                if self._chroma.count(collection) != self._ledger.count(collection):
+                with self._marked():
+                    same = self._chroma.count(collection) == self._ledger.count(collection)
+                if not same:
                     self.reconcile(collection)
                 self._agreed.add(collection)
+
+    @contextmanager
+    def _marked(self) -> Iterator[None]:
+        """While Chroma first reads a collection, which ends the process if its files are damaged.
+
+        A mark says that it is being done. Who finds the mark of a process that died of it, or for
+        another reason, has a child try first.
+
+        Raises:
+            StoreUnavailable: the child died as well.
+        """
+        folder = self._ledger.folder
+        if folder is None or self.place.folder is None or self.place.url:
+            yield
+            return
+        mark = folder / OPENING
+        if mark.exists() and not self._chroma.is_open:
+            read_through(self.place)
+        mark.touch()
+        try:
+            yield
+        finally:
+            mark.unlink(missing_ok=True)
 
     def _check_model(self, collection: str, *, to_write: bool = False) -> None:
         """Make sure that the collection's vectors are of the model that is configured.

@@ -15,6 +15,7 @@ from quinion.store.chroma import Chroma, Place
 from quinion.store.filters import all_of
 from quinion.store.journal import Trace
 from quinion.store.ledger import Ledger
+from quinion.store.proof import Proof
 from quinion.store.vectors import VectorStore
 from tests.unit.store.stores import open_store
 
@@ -211,7 +212,8 @@ def test_what_chroma_has_lost_is_made_again_from_the_ledger(tmp_path: Path) -> N
     shutil.rmtree(tmp_path / "chroma")
     store = open_store(tmp_path)
     assert store.count("texts") == 50
-    assert store.find_lost("texts") == (50, [])
+    store.agree(["texts"])
+    assert store.verify("texts") == Proof(50)
     theirs, vectors = Chroma(Place(tmp_path / "chroma")).get("texts", ["7", "31"])
     assert [record.text for record in theirs] == ["text 7", "text 31"]
     [hit] = store.query("texts", vectors[0], 1)
@@ -268,7 +270,7 @@ def test_what_a_dead_process_wrote_to_one_of_the_two_is_found_by_comparing(tmp_p
     store = open_store(tmp_path)
     store.reconcile("texts")
     assert {record.id for record in store.get("texts")} == {*map(str, range(50)), "new"}
-    assert store.find_lost("texts") == (51, [])
+    assert store.verify("texts") == Proof(51)
     assert len(Chroma(Place(tmp_path / "chroma")).ids("texts")) == 51
 
 
@@ -278,5 +280,8 @@ def test_lost_vectors_are_named(tmp_path: Path) -> None:
     with closing(sqlite3.connect(tmp_path / "chroma" / "chroma.sqlite3")) as database, database:
         database.execute("DELETE FROM embeddings_queue WHERE id IN ('7', '31', '32')")
     store = open_store(tmp_path)
-    assert store.find_lost("texts") == (50, ["31", "32", "7"])
-    assert store.find_lost("others") == (0, [])
+    lost = tuple(f"texts: {id_}: Chroma can't read it" for id_ in ("31", "32", "7"))
+    assert store.verify("texts") == Proof(50, lost)
+    assert store.verify("others") == Proof(0)
+    assert store.verify("texts", repair=True) == Proof(50, (), lost)
+    assert store.verify("texts") == Proof(50)

@@ -10,13 +10,13 @@ from quinion.pipeline.engine import Engine
 from quinion.servers.auth import Refusal
 from quinion.servers.contract import ContractServer
 from quinion.servers.doclibrary.answers import Failed
-from quinion.servers.doclibrary.check import find_problems
+from quinion.servers.doclibrary.check import drop_broken, find_problems
 from quinion.servers.doclibrary.library import Library
 from quinion.servers.doclibrary.records import CONTENT, DOCUMENTS
 from quinion.servers.doclibrary.resources import add_resources
 from quinion.servers.doclibrary.tools import make_keeper_tools, make_tools
 from quinion.servers.icons import draw_icon
-from quinion.servers.verifying import make_verify_tool
+from quinion.servers.verifying import make_verify_tool, named
 
 NAME = "doclibrary"
 
@@ -51,7 +51,12 @@ def build(engine: Engine) -> ContractServer:
         tools=make_tools(library),
         unlisted=[
             *make_keeper_tools(library),
-            make_verify_tool(engine, (DOCUMENTS, CONTENT), partial(find_problems, library)),
+            make_verify_tool(
+                engine,
+                named(DOCUMENTS, CONTENT),
+                partial(find_problems, library),
+                partial(drop_broken, library),
+            ),
         ],
         refuse=_refuse,
         warm=engine.element_workers.warm,

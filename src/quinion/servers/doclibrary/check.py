@@ -7,14 +7,12 @@ from quinion.pipeline.engine import in_thread
 from quinion.pipeline.source import hash_file
 from quinion.servers.doclibrary.library import Library
 from quinion.servers.doclibrary.records import CONTENT, TEXT, Document
+from quinion.store.journal import Trace
 
 
 async def find_problems(library: Library) -> list[str]:
     """A line for each disagreement; none is good news."""
-    kinds: dict[str, Counter[str]] = {}
-    for record in await library.engine.get(CONTENT):
-        slug = str(record.metadata["document_slug"])
-        kinds.setdefault(slug, Counter())[str(record.metadata["kind"])] += 1
+    kinds = await _count_kinds(library)
     documents = {document.slug: document for document in await library.documents()}
     problems = []
     for slug, document in documents.items():
@@ -28,6 +26,30 @@ async def find_problems(library: Library) -> list[str]:
         for slug, found in kinds.items()
         if slug not in documents
     ]
+
+
+async def drop_broken(library: Library) -> list[str]:
+    """Take out what belongs to no document; a line for each. All else is for people to decide:
+    the document may be added again, and its original may be the last one that there is."""
+    dropped = []
+    listed = {document.slug for document in await library.documents()}
+    for slug, found in (await _count_kinds(library)).items():
+        if slug not in listed:
+            copy = await library.engine.put_away([Trace.of(CONTENT, document_slug=slug)])
+            if copy:
+                dropped.append(
+                    f"{slug}: {found.total()} passages and elements of a document that is not "
+                    f"listed. Dropped; a copy is {copy}"
+                )
+    return dropped
+
+
+async def _count_kinds(library: Library) -> dict[str, Counter[str]]:
+    kinds: dict[str, Counter[str]] = {}
+    for record in await library.engine.get(CONTENT):
+        slug = str(record.metadata["document_slug"])
+        kinds.setdefault(slug, Counter())[str(record.metadata["kind"])] += 1
+    return kinds
 
 
 def _check_original(library: Library, document: Document) -> list[str]:

@@ -11,14 +11,15 @@ from pydantic import BaseModel
 from quinion.errors import ExtractionFailed, FileMissing, FileUnreadable, ToolMissing
 from quinion.pipeline.engine import Engine
 from quinion.servers.auth import Refusal
+from quinion.servers.backing_up import make_backup_tool
 from quinion.servers.contract import ContractServer
 from quinion.servers.document_store.answers import Failed
-from quinion.servers.document_store.check import find_problems
+from quinion.servers.document_store.check import drop_broken, find_problems
 from quinion.servers.document_store.records import CHUNKS, REGISTRY
 from quinion.servers.document_store.resources import add_resources
 from quinion.servers.document_store.tools import make_tools
 from quinion.servers.icons import draw_icon
-from quinion.servers.verifying import make_verify_tool
+from quinion.servers.verifying import make_verify_tool, named
 
 NAME = "document-store"
 
@@ -54,7 +55,13 @@ def build(engine: Engine) -> ContractServer:
         instructions=INSTRUCTIONS,
         tools=make_tools(engine),
         unlisted=[
-            make_verify_tool(engine, (CHUNKS, REGISTRY), partial(find_problems, engine)),
+            make_backup_tool(engine),
+            make_verify_tool(
+                engine,
+                named(CHUNKS, REGISTRY),
+                partial(find_problems, engine),
+                partial(drop_broken, engine),
+            ),
         ],
         refuse=_refuse,
         icon=ICON,

@@ -12,6 +12,8 @@ from quinion.model.record import Record
 from quinion.pipeline.source import Source
 from quinion.store.journal import Trace
 
+CHUNKS, FILES = "docvec-chunks.", "docvec-files."
+"""What the names of collections begin with; that of the shelf follows."""
 ID_CHARACTERS = 24
 """Of the hash, in a chunk's id: two files that share them will not be met."""
 
@@ -22,13 +24,21 @@ class Shelf:
 
     name: str
 
+    @classmethod
+    def name_of(cls, collection: str) -> str:
+        """The name of the shelf that a collection is one of; empty: it is none of DocVec's."""
+        for prefix in (CHUNKS, FILES):
+            if collection.startswith(prefix):
+                return collection.removeprefix(prefix)
+        return ""
+
     @property
     def chunks(self) -> str:
-        return f"docvec-chunks.{self.name}"
+        return f"{CHUNKS}{self.name}"
 
     @property
     def files(self) -> str:
-        return f"docvec-files.{self.name}"
+        return f"{FILES}{self.name}"
 
     def chunks_of(self, path: str) -> Trace:
         """The chunks of a file."""

@@ -14,12 +14,12 @@ from quinion.servers.auth import Refusal
 from quinion.servers.contract import ContractServer
 from quinion.servers.icons import draw_icon
 from quinion.servers.policy_kb.answers import Failed
-from quinion.servers.policy_kb.check import find_problems
+from quinion.servers.policy_kb.check import find_problems, mend
 from quinion.servers.policy_kb.knowledge import KnowledgeBase
 from quinion.servers.policy_kb.records import CHUNKS
 from quinion.servers.policy_kb.resources import add_resources
 from quinion.servers.policy_kb.tools import make_keeper_tools, make_tools
-from quinion.servers.verifying import make_verify_tool
+from quinion.servers.verifying import make_verify_tool, named
 from quinion.store.marks import Marks
 from quinion.store.registry import open_registry
 
@@ -72,7 +72,9 @@ def build(engine: Engine) -> ContractServer:
         tools=make_tools(knowledge),
         unlisted=[
             *make_keeper_tools(knowledge),
-            make_verify_tool(engine, (CHUNKS,), partial(find_problems, knowledge)),
+            make_verify_tool(
+                engine, named(CHUNKS), partial(find_problems, knowledge), partial(mend, knowledge)
+            ),
         ],
         refuse=_refuse,
         icon=ICON,

@@ -237,10 +237,11 @@ class KnowledgeBase:
         for revision in (r for shelf in shelves.values() for r in shelf):
             busy = _busy_key(revision.source, revision.revision_id)
             if busy in marks and busy not in self._busy:
-                await self._count_again(revision)
+                await self.count_again(revision)
                 await in_thread(self._marks.drop, busy)
 
-    async def _count_again(self, revision: Revision) -> None:
+    async def count_again(self, revision: Revision) -> None:
+        """Let the registry say how many chunks of the revision there are."""
         count = await self.engine.count(trace_of(revision.source, revision.revision_id))
         if count == revision.chunk_count:
             return

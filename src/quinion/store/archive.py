@@ -1,0 +1,113 @@
+"""One file that holds copies of many, with a checksum of each: a tar that any program can open.
+
+Not compressed: most of it are vectors, which hardly get smaller. The manifest is the last member,
+so an archive that was cut off has none, and is refused.
+"""
+
+import hashlib
+import io
+import json
+import sqlite3
+import tarfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, closing, contextmanager
+from pathlib import Path
+from typing import Any, BinaryIO, cast
+
+from quinion.errors import InvalidInput, StoreUnavailable
+
+MANIFEST = "manifest.json"
+FORMAT = 1
+STEP = 1 << 20
+
+
+def write_archive(target: Path, members: Mapping[str, Path], note: Mapping[str, Any]) -> None:
+    """Write the members under their names, and a manifest with the note.
+
+    Raises:
+        StoreUnavailable: a file can't be read or written.
+    """
+    try:
+        with tarfile.open(target, "x") as archive:
+            sums = {}
+            for name, path in members.items():
+                with path.open("rb") as file:
+                    sums[name] = hashlib.file_digest(file, "sha256").hexdigest()
+                archive.add(path, name, recursive=False)
+            manifest = json.dumps({"format": FORMAT, **note, "sha256": sums}, indent=2).encode()
+            entry = tarfile.TarInfo(MANIFEST)
+            entry.size = len(manifest)
+            archive.addfile(entry, io.BytesIO(manifest))
+    except OSError as error:
+        target.unlink(missing_ok=True)
+        raise StoreUnavailable(
+            f"{target} cannot be written ({error}). Check that there is space, and try again."
+        ) from error
+
+
+def unpack_archive(file: Path, target: Path) -> dict[str, Any]:
+    """Write all members into the folder, and return the manifest.
+
+    Raises:
+        InvalidInput: it is no archive of ours, or it is damaged; nothing in it can be relied on.
+    """
+    try:
+        with tarfile.open(file) as archive:
+            sums = {entry.name: _unpack(archive, entry, target) for entry in archive}
+        manifest: dict[str, Any] = json.loads((target / MANIFEST).read_bytes())
+        (target / MANIFEST).unlink()
+        del sums[MANIFEST]
+        wanted: dict[str, str] = manifest["sha256"]
+    except (tarfile.TarError, OSError, ValueError, KeyError) as error:
+        raise InvalidInput(
+            f"{file} is no backup of quinion's, or it was cut off ({error}). Use another one."
+        ) from error
+    if manifest["format"] != FORMAT:
+        raise InvalidInput(f"{file} was made by a later version of quinion. Use that one.")
+    if sums != wanted:
+        wrong = sorted(name for name in {*sums, *wanted} if sums.get(name) != wanted.get(name))
+        raise InvalidInput(f"{file} is damaged: {', '.join(wrong)}. Use another one.")
+    return manifest
+
+
+def _unpack(archive: tarfile.TarFile, entry: tarfile.TarInfo, target: Path) -> str:
+    path = Path(entry.name)
+    if not entry.isfile() or path.is_absolute() or ".." in path.parts:
+        raise InvalidInput(f"{entry.name} does not belong into a backup. Use another one.")
+    place = target / path
+    place.parent.mkdir(parents=True, exist_ok=True)
+    source = cast(BinaryIO, archive.extractfile(entry))
+    digest = hashlib.sha256()
+    with place.open("xb") as file:
+        while part := source.read(STEP):
+            file.write(part)
+            digest.update(part)
+    return digest.hexdigest()
+
+
+def copy_database(source: Path, target: Path) -> None:
+    """Copy a SQLite file as it is at one moment, whoever writes it meanwhile.
+
+    Raises:
+        StoreUnavailable: it can't be read or written.
+    """
+    target.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        with closing(sqlite3.connect(source)) as old, closing(sqlite3.connect(target)) as new:
+            old.backup(new)
+            new.execute("PRAGMA journal_mode=DELETE")  # so that it is one file
+    except sqlite3.Error as error:
+        raise StoreUnavailable(f"{source} cannot be copied to {target} ({error}).") from error
+
+
+@contextmanager
+def unchanged(databases: Sequence[Path]) -> Iterator[None]:
+    """Nobody writes these while this lasts; for a moment, because whoever wants to waits."""
+    with ExitStack() as stack:
+        try:
+            for path in databases:
+                database = stack.enter_context(closing(sqlite3.connect(path, isolation_level=None)))
+                database.execute("BEGIN IMMEDIATE")
+        except sqlite3.Error as error:
+            raise StoreUnavailable(f"A database of the home is busy ({error}).") from error
+        yield

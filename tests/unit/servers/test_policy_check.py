@@ -1,0 +1,71 @@
+"""What `quinion verify --repair` does where the registry and the chunks do not agree."""
+
+from datetime import date
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from quinion.model.policy import PolicyCategory, PolicyDraft, RevisionDraft, RevisionUpdate
+from quinion.model.record import Record
+from quinion.pipeline.engine import Engine, in_thread, open_engine
+from quinion.servers import policy_kb
+from quinion.servers.policy_kb.check import find_problems, mend
+from quinion.servers.policy_kb.records import CHUNKS, trace_of
+from quinion.settings import Settings
+
+pytestmark = pytest.mark.anyio
+
+
+@pytest.fixture
+def anyio_backend() -> str:
+    return "asyncio"
+
+
+async def write(engine: Engine, revision_id: str, count: int) -> None:
+    records = [
+        Record(
+            f"{revision_id} {n}",
+            "a text",
+            {
+                "source": "NPPF",
+                "revision_id": revision_id,
+                "version_label": "another",
+                "effective_from": 1,
+                "effective_to": 2,
+            },
+        )
+        for n in range(count)
+    ]
+    async with engine.writing([trace_of("NPPF", revision_id)]) as writer:
+        await writer.upsert(CHUNKS, records, np.eye(384, dtype=np.float32)[:count])
+
+
+async def test_the_registry_decides_and_counts_what_is_there(tmp_path: Path) -> None:
+    async with open_engine(Settings(home=tmp_path, chroma_dir=tmp_path / "chroma")) as engine:
+        knowledge = policy_kb.open_knowledge(engine)
+        draft = PolicyDraft("NPPF", "A Framework", PolicyCategory.NATIONAL_POLICY)
+        await knowledge.create_policy(draft)
+        plan = await knowledge.create_revision("NPPF", RevisionDraft("2024", date(2024, 12, 12)))
+        registry = await knowledge.registry()
+        [revision] = await in_thread(registry.list_revisions, "NPPF")
+        assert plan
+        await in_thread(
+            registry.update_revision, "NPPF", revision.revision_id, RevisionUpdate(chunk_count=5)
+        )
+        await knowledge.in_step()
+        await write(engine, revision.revision_id, 3)
+        await write(engine, "of nobody", 2)
+        assert len(await find_problems(knowledge)) == 6
+
+        mended = await mend(knowledge)
+        assert [line.partition(": ")[0] for line in mended] == [
+            f"NPPF {revision.revision_id}",
+            f"NPPF {revision.revision_id}",
+            "NPPF of nobody",
+        ]
+        assert await find_problems(knowledge) == []
+        assert await mend(knowledge) == []
+        [revision] = await in_thread(registry.list_revisions, "NPPF")
+        assert revision.chunk_count == 3
+        assert len(list((tmp_path / "dropped").iterdir())) == 1
