@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 import numpy as np
 
 from quinion.errors import QuinionError, StoreUnavailable
-from quinion.model.record import Metadata, Record
+from quinion.model.record import Record
 
 if TYPE_CHECKING:
     from chromadb.api import ClientAPI
@@ -169,14 +169,16 @@ class Chroma:
             for some in self._batches(ids):
                 target.delete(ids=list(ids[some]))
 
-    def set_metadata(self, collection: str, ids: Sequence[str], values: Metadata) -> None:
-        """Write these values into the metadata of the records with these ids."""
+    def set_metadata(self, collection: str, records: Sequence[Record]) -> None:
+        """Write the metadata of these records and nothing else; what is not in it stays."""
         target = self._collection(collection)
         with self._failures():
-            for some in self._batches(ids):
-                part = list(ids[some])
-                # What is not among the values stays as it is.
-                target.update(ids=part, metadatas=[dict(values)] * len(part))
+            for some in self._batches(records):
+                part = records[some]
+                target.update(
+                    ids=[record.id for record in part],
+                    metadatas=[dict(record.metadata) for record in part],
+                )
 
     def drop(self, collection: str) -> None:
         """Remove the collection as a whole."""

@@ -18,6 +18,8 @@ import threading
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from enum import IntEnum
 from itertools import chain, count
 from pathlib import Path
 from queue import Empty, LifoQueue
@@ -51,6 +53,10 @@ CREATE TABLE IF NOT EXISTS records (
     UNIQUE (collection, id)
 );
 CREATE UNIQUE INDEX IF NOT EXISTS by_place ON records (collection, place);
+CREATE TABLE IF NOT EXISTS owed (
+    number INTEGER PRIMARY KEY AUTOINCREMENT, collection INTEGER NOT NULL, id TEXT NOT NULL,
+    change INTEGER NOT NULL, UNIQUE (collection, id)
+);
 CREATE TABLE IF NOT EXISTS free (
     collection INTEGER NOT NULL, place INTEGER NOT NULL, PRIMARY KEY (collection, place)
 ) WITHOUT ROWID;
@@ -78,6 +84,17 @@ _METADATA_AFTER = """
 SELECT number, place, metadata FROM records WHERE collection = ? AND number > ?
 ORDER BY number LIMIT ?
 """
+# Under a new number: whoever is giving Chroma the old one must not take this for given.
+_OWE = """
+INSERT OR REPLACE INTO owed (collection, id, change)
+SELECT :collection, value, max(:change, coalesce(
+    (SELECT change FROM owed WHERE collection = :collection AND id = value), :change
+)) FROM json_each(:ids)
+"""
+_OWING = """
+SELECT DISTINCT name FROM collections JOIN owed ON owed.collection = collections.number
+"""
+_OWED = "SELECT number, id, change FROM owed WHERE collection = ? ORDER BY number LIMIT ?"
 DATABASE = "ledger.db"
 STEP = 2_000
 """Records that are held in memory where all of them are gone through."""
@@ -94,6 +111,24 @@ CODED = 16_384
 LEAST_LOOKED_AT = 2_000
 LOOKED_AT = 40
 """How many vectors are looked at for each that is wanted, where codes have chosen them."""
+
+
+class Change(IntEnum):
+    """What was written of a record; each says all that the one before it says."""
+
+    METADATA = 0
+    ALL = 1
+    LESS = 2
+    """Its metadata has lost something, which Chroma forgets only with the record."""
+
+
+@dataclass(frozen=True, slots=True)
+class Owed:
+    """A record that was changed here, and not in Chroma yet."""
+
+    number: int
+    id: str
+    change: Change
 
 
 class Ledger:
@@ -219,7 +254,14 @@ class Ledger:
             np.fromiter((places[record.id] for record in records), np.int64)
         )
 
-    def upsert(self, collection: str, records: Sequence[Record], vectors: Vectors) -> None:
+    def upsert(
+        self,
+        collection: str,
+        records: Sequence[Record],
+        vectors: Vectors,
+        *,
+        from_chroma: bool = False,
+    ) -> None:
         """Write records with their vectors, replacing those of the same ids."""
         if not records:
             return
@@ -249,6 +291,10 @@ class Ledger:
                 number,
                 [(p, r.metadata) for r, p in zip(records, places.tolist(), strict=True)],
             )
+            if not from_chroma:
+                self._owe(number, [record.id for record in records], Change.ALL)
+                less = [r.id for r in records if r.id in old and old[r.id][1].keys() - r.metadata]
+                self._owe(number, less, Change.LESS)
 
     def set_metadata(self, collection: str, ids: Sequence[str], values: Metadata) -> None:
         """Write these values into the metadata of the records with these ids."""
@@ -269,6 +315,7 @@ class Ledger:
                 ],
             )
             self._facts.note(number, [(place, after) for place, _, after in changes])
+            self._owe(number, list(old), Change.METADATA)
             self._facts.drop_unheld(number, [metadata for _, metadata in old.values()])
 
     def delete(self, collection: str, ids: Sequence[str]) -> None:
@@ -285,6 +332,7 @@ class Ledger:
                 [(number, place) for place, _ in old.values()],
             )
             self._facts.drop_unheld(number, [metadata for _, metadata in old.values()])
+            self._owe(number, list(old), Change.ALL)
 
     def drop(self, collection: str) -> None:
         """Remove the collection as a whole."""
@@ -294,6 +342,7 @@ class Ledger:
             for statement in (
                 "DELETE FROM records WHERE collection = ?",
                 "DELETE FROM free WHERE collection = ?",
+                "DELETE FROM owed WHERE collection = ?",
                 "DELETE FROM collections WHERE number = ?",
             ):
                 self._writer.execute(statement, (number,))
@@ -305,6 +354,28 @@ class Ledger:
         for suffix in (ROWS, CODES):
             if path := self._path(number, suffix):
                 path.unlink(missing_ok=True)
+
+    def owing(self) -> list[str]:
+        """The names of all collections of which Chroma is owed something."""
+        return [name for (name,) in self._read(_OWING, ())]
+
+    def count_owed(self) -> int:
+        """How many records Chroma is owed."""
+        [(owed,)] = self._read("SELECT count(*) FROM owed", ())
+        return int(owed)
+
+    def owed(self, collection: str, most: int) -> list[Owed]:
+        """What Chroma is owed of this collection, the oldest first: what is there now is to be
+        written, and what is not there is to be deleted."""
+        found = self._read(_OWED, (self._number(collection), most))
+        return [Owed(number, id_, Change(change)) for number, id_, change in found]
+
+    def settle(self, owed: Sequence[Owed]) -> None:
+        """Chroma has got these as they were, or later ones."""
+        with self._transaction():
+            self._writer.executemany(
+                "DELETE FROM owed WHERE number = ?", [(one.number,) for one in owed]
+            )
 
     @contextmanager
     def still(self) -> Iterator[None]:
@@ -353,6 +424,10 @@ class Ledger:
                 path.unlink(missing_ok=True)
             with suppress(StoreUnavailable):  # where vectors are missing, whoever searches is told
                 self._open_codes(number)
+
+    def _owe(self, number: int, ids: Sequence[str], change: Change) -> None:
+        values = {"collection": number, "ids": json.dumps(list(ids)), "change": change}
+        self._writer.execute(_OWE, values)
 
     def _assign(
         self,
@@ -520,7 +595,14 @@ class Ledger:
 
     @contextmanager
     def _change(self, collection: str) -> Iterator[None]:
-        """One transaction: all of it, or nothing."""
+        """A transaction on a collection's records."""
+        with self._transaction():
+            yield
+        self._versions[collection] += 1
+
+    @contextmanager
+    def _transaction(self) -> Iterator[None]:
+        """All of it, or nothing."""
         with self._writing, self._failures():
             self._writer.execute("BEGIN IMMEDIATE")
             try:
@@ -532,7 +614,6 @@ class Ledger:
                 self._close_codes()  # their centre may not have been noted
                 raise
             self._writer.execute("COMMIT")
-            self._versions[collection] += 1
 
     @contextmanager
     def _failures(self) -> Iterator[None]:

@@ -84,7 +84,7 @@ def _give(ledger: Ledger, collection: str, sound: Sequence[tuple[Record, Vectors
     new = [(record, vector) for record, vector in sound if record.id not in known]
     if new:
         records, vectors = zip(*new, strict=True)
-        ledger.upsert(collection, records, np.stack(vectors))
+        ledger.upsert(collection, records, np.stack(vectors), from_chroma=True)
 
 
 def main(where: str, ledger_folder: str) -> None:

@@ -1,9 +1,10 @@
 """The vector store: collections of records, each with a vector, searched by nearness and filters.
 
-Two things hold the same records: the ledger, which answers, and Chroma, which the contracts
-prescribe and other programs read. Where they do not agree, each gets what it lacks from the
-other: before anything is written, and else soon after a collection is first read. Reading what
-the ledger knows does not wait for Chroma, which takes longer to open than everything else.
+Two things hold the same records: the ledger, which is written first and answers, and Chroma, which
+the contracts prescribe, other programs read, and which follows it. Where they do not agree all the
+same, each gets what it lacks from the other: before anything is written, and else soon after a
+collection is first read. Reading what the ledger knows does not wait for Chroma, which takes longer
+to open than everything else.
 
 Records that are being written are hidden from queries until they are whole, so a search never
 shows half a document. Calls block; the pipeline chooses their thread.
@@ -21,6 +22,7 @@ from quinion.model.record import Hit, Metadata, Record, score_of_distance
 from quinion.store.audit import Audit
 from quinion.store.chroma import Chroma, Place
 from quinion.store.filters import Where, all_of, any_of, matches
+from quinion.store.following import Follower
 from quinion.store.journal import Trace
 from quinion.store.ledger import DATABASE, Ledger
 from quinion.store.proof import (
@@ -56,6 +58,8 @@ class VectorStore:
     def __init__(self, chroma: Chroma, ledger: Ledger, fingerprint: Callable[[], str]) -> None:
         self._chroma = chroma
         self._ledger = ledger
+        embedded = chroma.place.folder and not chroma.place.url
+        self._follower = Follower(ledger, chroma, wait=not embedded)
         self._fingerprint = fingerprint
         self._declared: dict[str, str | None] = {}
         self._agreed: set[str] = set()
@@ -78,6 +82,7 @@ class VectorStore:
         """Let go of files and connections."""
         for thread in self._settling.values():
             thread.join()
+        self._follower.close()
         self._chroma.close()
         self._ledger.close()
 
@@ -94,9 +99,9 @@ class VectorStore:
             return
         self._agree(collection)
         self._check_model(collection, to_write=True)
-        self._chroma.upsert(collection, records, vectors)
         self._ledger.upsert(collection, records, vectors)
         self._share_mark(collection)
+        self._follower.follow(collection)
 
     def get(
         self, collection: str, *, ids: Sequence[str] | None = None, where: Where | None = None
@@ -138,8 +143,7 @@ class VectorStore:
         """Remove the records that the trace names; none is fine."""
         if trace.is_whole:
             # Whatever model it was made with, it may be dropped.
-            self._chroma.drop(trace.collection)
-            self._ledger.drop(trace.collection)
+            self._follower.drop(trace.collection)
             return
         self.delete_ids(trace.collection, [record.id for record in self._traced(trace)])
 
@@ -147,8 +151,8 @@ class VectorStore:
         """Remove the records with these ids."""
         if ids:
             self._agree(collection)
-            self._chroma.delete(collection, ids)
             self._ledger.delete(collection, ids)
+            self._follower.follow(collection)
 
     def count(self, collection: str) -> int:
         """How many records the collection has."""
@@ -164,8 +168,16 @@ class VectorStore:
         self._agree(trace.collection)
         ids = [record.id for record in self._traced(trace)]
         if ids:
-            self._chroma.set_metadata(trace.collection, ids, values)
             self._ledger.set_metadata(trace.collection, ids, values)
+            self._follower.follow(trace.collection)
+
+    def catch_up(self, collection: str) -> None:
+        """Wait until Chroma has all that was written to this collection.
+
+        Raises:
+            StoreUnavailable: Chroma does not answer, or its folder is damaged.
+        """
+        self._follower.catch_up(collection)
 
     def collections(self) -> list[str]:
         """The names of all collections that the ledger knows."""
@@ -201,6 +213,7 @@ class VectorStore:
             return Survey(collection, self.count(collection))
         if settling := self._settling.get(collection):
             settling.join()
+        self.catch_up(collection)
         with closing(Audit(self._ledger.folder)) as audit:
             findings = find_faults(audit, self._chroma, collection)
             return Survey(collection, audit.count(collection), tuple(findings))
@@ -209,6 +222,7 @@ class VectorStore:
         """The second look, at what was found; nothing is to begin or to end meanwhile."""
         if not survey.findings or self._ledger.folder is None:
             return Proof(survey.records)
+        self.catch_up(survey.collection)
         findings = self._look_again(self._ledger.folder, survey.collection, survey.findings)
         mended: list[Finding] = []
         if repair:
@@ -244,7 +258,7 @@ class VectorStore:
         if any(finding.fault in OF_LEDGER for finding in findings):
             self._ledger.renew(collection)
         for some in having(Fault.NOT_IN_LEDGER):
-            self._ledger.upsert(collection, *self._chroma.get(collection, some))
+            self._ledger.upsert(collection, *self._chroma.get(collection, some), from_chroma=True)
         for some in having(Fault.NO_VECTOR, Fault.DIFFERENT):
             # Chroma would keep what it has of the metadata besides.
             self._chroma.delete(collection, some)
@@ -295,14 +309,17 @@ class VectorStore:
     def reconcile(self, collection: str) -> None:
         """Give Chroma what only the ledger has, and the other way round.
 
-        The ledger has more where Chroma's folder was lost or damaged; Chroma has more where
-        another program wrote to it, or a process died between the two.
+        The ledger has more where Chroma's folder was lost or damaged, Chroma where another program
+        wrote to it.
         """
         with self._marked():
+            self.catch_up(collection)
             ours, theirs = self._ledger.ids(collection), self._chroma.ids(collection)
             known, given = set(ours), set(theirs)
             for some in _steps([id_ for id_ in theirs if id_ not in known]):
-                self._ledger.upsert(collection, *self._chroma.get(collection, some))
+                self._ledger.upsert(
+                    collection, *self._chroma.get(collection, some), from_chroma=True
+                )
             for some in _steps([id_ for id_ in ours if id_ not in given]):
                 self._copy_to_chroma(collection, some)
             self._share_mark(collection)
@@ -352,9 +369,12 @@ class VectorStore:
         with self._agreeing:
             if collection not in self._agreed:  # and so nobody is writing it yet
                 with self._marked():
+                    self.catch_up(collection)
                     same = self._chroma.count(collection) == self._ledger.count(collection)
                 if not same:
                     self.reconcile(collection)
+                elif not self._ledger.fingerprint(collection):
+                    self._share_mark(collection)
                 self._agreed.add(collection)
 
     @contextmanager

@@ -71,6 +71,7 @@ def fill(folder: Path) -> Both:
     vectors = np.random.default_rng(3).normal(size=(300, 8)).astype(np.float32)
     vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
     store.upsert("things", records, vectors)
+    store.catch_up("things")
     client = chromadb.PersistentClient(
         folder / "chroma", settings=ChromaSettings(anonymized_telemetry=False)
     )

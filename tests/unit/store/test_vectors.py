@@ -204,7 +204,11 @@ vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
     subprocess.run([sys.executable, "-c", program], check=True)
 
 
-FILL = 'open_store(folder).upsert("texts", records, vectors)'
+FILL = """
+store = open_store(folder)
+store.upsert("texts", records, vectors)
+store.catch_up("texts")
+"""
 
 
 def test_what_chroma_has_lost_is_made_again_from_the_ledger(tmp_path: Path) -> None:
