@@ -2,8 +2,8 @@
 
 Every set is cut into chunks as Document Store cuts its documents, embedded by each engine that
 this machine has, and searched exactly. A document or page scores by its best chunk. Queries are
-embedded as the servers do it, with CTranslate2 by the same engine, else by ONNX Runtime, so the
-same chunks and queries differ in nothing but numerics.
+embedded as the servers do it, by ONNX Runtime in float32, so the same chunks and queries differ in
+nothing but the numerics of the chunks' vectors.
 
 The engines take turns over the chunks, so that whatever else the machine does falls on all. Their
 speed is chunks for each second of processor time.

@@ -44,9 +44,8 @@ _DIMENSIONS = 384
 class LocalEmbedder:
     """An `Embedder`. A batch of texts uses `threads` cores, all by default; a query uses one.
 
-    `numerics` is the engine that calculates; None: that which was chosen for this home, or is
-    when the first batch comes. Queries are left to ONNX Runtime as long as none has been chosen,
-    and where it is OpenVINO, which takes long to load.
+    `numerics` is the engine that calculates batches; None: that which was chosen for this home,
+    or is when the first batch comes. Queries are always left to ONNX Runtime, in float32.
     """
 
     def __init__(
@@ -92,7 +91,7 @@ class LocalEmbedder:
             ModelUnavailable: there is no model, it is not the right one, or it is damaged.
         """
         self._loaded()
-        self._for_queries()
+        self._open(Numerics.ONNX)
 
     def embed(self, texts: Sequence[str]) -> Vectors:
         """One unit row per text, in order. A text that was met lately is not embedded again.
@@ -126,7 +125,7 @@ class LocalEmbedder:
         known = self._queries.recall([text])
         if text in known:
             return known[text]
-        vectors = self._for_queries().run([self._loaded().ids(text)])
+        vectors = self._open(Numerics.ONNX).run([self._loaded().ids(text)])
         self._queries.keep([text], vectors)
         vector: Vectors = vectors[0]
         return vector
@@ -174,12 +173,6 @@ class LocalEmbedder:
         if chosen not in self._networks and not is_there(chosen):
             raise unable(chosen)
         return self._open(chosen)
-
-    def _for_queries(self) -> Network:
-        chosen = self._numerics or read_note(self._cache_dir)
-        if chosen is Numerics.CTRANSLATE2 and is_there(chosen):
-            return self._open(chosen)
-        return self._open(Numerics.ONNX)
 
     def _open(self, numerics: Numerics) -> Network:
         with self._loading:

@@ -48,9 +48,11 @@ class Follower:
         Raises:
             StoreUnavailable: Chroma failed, and it has to have what was written.
         """
-        if self._wait or self._ledger.count_owed() >= TOO_FAR_BEHIND:
+        if self._wait:
             self.catch_up(collection)
             return
+        if self._ledger.count_owed() >= TOO_FAR_BEHIND:
+            self._pay(collection)
         with self._changed:
             self._last_write = time.monotonic()
             if self._thread is None:

@@ -575,7 +575,7 @@ class Ledger:
         place = self._folder / DATABASE if self._folder else ":memory:"
         connection = sqlite3.connect(place, check_same_thread=False, isolation_level=None)
         connection.execute("PRAGMA journal_mode=WAL")
-        connection.execute("PRAGMA synchronous=NORMAL")
+        connection.execute("PRAGMA synchronous=FULL")
         return connection
 
     def _read(self, query: str, values: Sequence[Any]) -> list[Any]:

@@ -184,11 +184,8 @@ def test_a_faster_engine_agrees(
     vectors = other.embed(TEXTS)
     assert ((vectors * embedder.embed(TEXTS)).sum(1) > LEAST_AGREEMENT[numerics]).all()
     np.testing.assert_allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-3)
-    queries = other.embed_query("parking"), embedder.embed_query("parking")
-    if numerics is Numerics.OPENVINO:
-        np.testing.assert_array_equal(*queries)
-    else:
-        assert np.vdot(*queries) > LEAST_AGREEMENT[numerics]
+    # Queries are float32, whatever batches are.
+    np.testing.assert_array_equal(other.embed_query("parking"), embedder.embed_query("parking"))
 
 
 @pytest.mark.parametrize("numerics", FASTER)
