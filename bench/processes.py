@@ -6,6 +6,7 @@ that have ended. Linux only.
 """
 
 import ctypes
+import math
 import os
 import resource
 from collections.abc import Iterable, Iterator
@@ -13,9 +14,13 @@ from contextlib import contextmanager, suppress
 from threading import Event, Thread
 from time import perf_counter
 
+import anyio
 import psutil  # type: ignore[import-untyped,unused-ignore]
 
 SAMPLE_EVERY_S = 0.2
+IDLE_AFTER_S = 2.5
+"""Longer than ours waits before it does what nobody waits for."""
+IDLE_CPU_S = 0.05
 PR_SET_CHILD_SUBREAPER = 36
 
 
@@ -45,6 +50,14 @@ def measure_memory_mb(*pids: int) -> float:
         with suppress(psutil.NoSuchProcess, psutil.AccessDenied):
             total += process.memory_full_info().pss
     return total / 1e6
+
+
+async def wait_until_idle(*pids: int) -> None:
+    """Until their trees have done nothing for a while."""
+    used = -math.inf
+    while (now := measure_cpu_s(*pids)) - used > IDLE_CPU_S:
+        used = now
+        await anyio.sleep(IDLE_AFTER_S)
 
 
 class Peak:

@@ -14,6 +14,7 @@ MILLION = 1_000_000
 UNFILTERED = FILTERS[0].name
 NAMES = [filter_.name for filter_ in (*FILTERS, PART_OF_PATH)]
 HOW = {
+    "of all kinds": {filter_.name for filter_ in FILTERS},
     "without a filter": {UNFILTERED},
     "with a filter": {filter_.name for filter_ in FILTERS} - {UNFILTERED},
 }

@@ -129,6 +129,9 @@ class Stages:
         async with self._engine.writing(traces_of(document.id)) as writer:
             await writer.upsert(CHUNKS, chunk_records(document, text, held.chunks), held.vectors)
             await writer.upsert(REGISTRY, [registry_record(document)], placeholder)
+        store = await self._engine.store()
+        for collection in (CHUNKS, REGISTRY):
+            await in_thread(store.catch_up, collection)
 
 
 async def for_each(stage: Callable[[str], Awaitable[None]], files: Sequence[str]) -> None:

@@ -20,7 +20,7 @@ async def measure(setting: Setting) -> Part:
     """All of it; a quick run is one round of little, without LlamaIndex."""
     plain = Side("plain stack", partial(run_peer, setting.peer, "bench.plain"), setting.scratch)
     llama = Side("LlamaIndex", partial(run_peer, setting.peer, "bench.llamaindex"), setting.scratch)
-    ours = Side("quinion", run_ours, setting.scratch, remembers=True)
+    ours = Side("quinion", run_ours, setting.scratch, remembers=True, goes_on=True)
     peers = [plain] if setting.quick else [plain, llama]
     work = find_work(setting.corpus, quick=setting.quick)
     rounds, cold_starts = (1, 1) if setting.quick else (ROUNDS, COLD_STARTS)

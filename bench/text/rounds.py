@@ -14,7 +14,7 @@ from pathlib import Path
 from time import perf_counter
 from typing import TypeVar
 
-from bench.processes import measure_cpu_s, measure_memory_mb, watch_memory
+from bench.processes import measure_cpu_s, measure_memory_mb, wait_until_idle, watch_memory
 from bench.sides import Session
 from bench.text import figures
 from bench.text.figures import Quantity, Series
@@ -37,6 +37,8 @@ class Side:
     folder: Path
     remembers: bool = False
     """Whether it knows a document again, so that ingesting it twice is not adding it twice."""
+    goes_on: bool = False
+    """Whether it is still at work when it has answered: then the others wait."""
     series: Series = field(default_factory=lambda: defaultdict(list))
     versions: dict[str, str] = field(default_factory=dict)
 
@@ -58,6 +60,7 @@ class Tally:
     session: Session
     wall_s: float = 0.0
     cpu_s: float = 0.0
+    behind_cpu_s: float = 0.0
     chunks: int = 0
     peak_mb: float = 0.0
 
@@ -68,7 +71,11 @@ class Tally:
             self.chunks += await self.session.ingest(files)
             self.wall_s += perf_counter() - began
             print(f"  {self.side.name}: {self.chunks} chunks, {self.wall_s:.1f} s", file=sys.stderr)
-        self.cpu_s += measure_cpu_s(*self.session.pids) - cpu_s
+            answered_cpu_s = measure_cpu_s(*self.session.pids)
+            if self.side.goes_on:
+                await wait_until_idle(*self.session.pids)
+        self.cpu_s += answered_cpu_s - cpu_s
+        self.behind_cpu_s += measure_cpu_s(*self.session.pids) - answered_cpu_s
         self.peak_mb = max(self.peak_mb, peak.megabytes)
 
 
@@ -127,6 +134,8 @@ def note_ingest(tally: Tally, page_count: int) -> None:
     tally.side.note(figures.CHUNKS, tally.chunks / tally.wall_s)
     tally.side.note(figures.CHUNK_CPU, 1000 * tally.cpu_s / tally.chunks)
     tally.side.note(figures.PEAK, tally.peak_mb)
+    if tally.side.goes_on:
+        tally.side.note(figures.BEHIND_CPU, 1000 * tally.behind_cpu_s / tally.chunks)
 
 
 async def ask(

@@ -21,7 +21,7 @@ STAGES = {
     "read": "reading pages, in workers",
     "chunk": "chunking, one thread",
     "embed": "embedding, all cores",
-    "store": "storing",
+    "store": "storing, Chroma's copy too",
 }
 """What is asked for, in this order, and what it is called."""
 
