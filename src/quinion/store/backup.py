@@ -2,7 +2,8 @@
 
 import json
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 from uuid import uuid4
 
@@ -38,7 +39,8 @@ def save(folder: Path, parts: Sequence[Part]) -> Path:
             file.flush()
             os.fsync(file.fileno())
     except OSError as error:
-        path.unlink(missing_ok=True)
+        with suppress(OSError):
+            path.unlink()
         raise StoreUnavailable(
             f"{path} cannot be written ({error.strerror}). Free some space and try again."
         ) from error
@@ -51,3 +53,12 @@ def load(path: Path) -> Iterator[Part]:
         described = json.loads(content["arr_0"].tobytes().decode())
         for place, (collection, records) in enumerate(described, 1):
             yield collection, [Record(*one) for one in records], content[f"arr_{place}"]
+
+
+def sweep(folder: Path, wanted: Collection[str]) -> None:
+    """Delete what a dead process has put aside, but for files of these names: it died before it
+    replaced anything, or after."""
+    for path in list(folder.glob("*.npz")):
+        if path.name not in wanted:
+            with suppress(OSError):
+                path.unlink()

@@ -6,7 +6,7 @@ costs as much as everything else that a server needs to answer `/health`.
 
 import threading
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -59,7 +59,7 @@ class Chroma:
 
     def __init__(self, place: Place) -> None:
         self.place = place
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
         self._client: ClientAPI | None = None
         self._collections: dict[str, Collection] = {}
 
@@ -80,12 +80,15 @@ class Chroma:
 
     def close(self) -> None:
         """Let go of the server's connections, or of the files."""
-        if self._client is None:
+        with self._lock:
+            client, self._client = self._client, None
+            self._collections.clear()
+        if client is None:
             return
         if self.place.url:
-            self._client._server._session.close()  # type: ignore[attr-defined]
+            client._server._session.close()  # type: ignore[attr-defined]
         elif self.place.folder:
-            self._client.close()  # type: ignore[attr-defined]
+            client.close()  # type: ignore[attr-defined]
 
     def marked(self) -> list[str]:
         """The names of all collections that say which model their vectors come from, as ours do."""
@@ -246,7 +249,12 @@ class Chroma:
         except QuinionError:
             raise
         except Exception as error:
-            if self.place.folder and not self.place.url and _is_damage(error):
+            embedded = self.place.folder and not self.place.url
+            if embedded:
+                # After a failure of the disk it would go on with a connection that is of no use.
+                with suppress(Exception):
+                    self.close()
+            if embedded and _is_damage(error):
                 raise StoreUnavailable(
                     f"The vector store at {self.place} is damaged: {error}. "
                     "Stop the server and run quinion rebuild, which makes it anew from the ledger."

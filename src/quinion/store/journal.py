@@ -130,6 +130,15 @@ class Journal:
             for number, traces, backup in rows
         ]
 
+    def backups(self) -> set[str]:
+        """The names of the files that intents want kept, those for other stores too."""
+        with self._lock:
+            try:
+                rows = self._database.execute("SELECT backup FROM intents").fetchall()
+            except sqlite3.Error as error:
+                raise self._failure(error) from error
+        return {Path(backup).name for (backup,) in rows if backup}
+
     @contextmanager
     def still(self) -> Iterator[None]:
         """Nothing begins and nothing ends while this lasts."""

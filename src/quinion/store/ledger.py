@@ -607,13 +607,14 @@ class Ledger:
             self._writer.execute("BEGIN IMMEDIATE")
             try:
                 yield
+                self._writer.execute("COMMIT")
             except BaseException:
-                self._writer.execute("ROLLBACK")
                 self._facts.unlearn()
                 self._numbers.clear()
                 self._close_codes()  # their centre may not have been noted
+                if self._writer.in_transaction:  # on a full disk SQLite goes back by itself
+                    self._writer.execute("ROLLBACK")
                 raise
-            self._writer.execute("COMMIT")
 
     @contextmanager
     def _failures(self) -> Iterator[None]:

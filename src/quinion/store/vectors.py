@@ -385,7 +385,7 @@ class VectorStore:
         another reason, has a child try first.
 
         Raises:
-            StoreUnavailable: the child died as well.
+            StoreUnavailable: the child died as well, or the mark can't be made.
         """
         folder = self._ledger.folder
         if folder is None or self.place.folder is None or self.place.url:
@@ -394,11 +394,17 @@ class VectorStore:
         mark = folder / OPENING
         if mark.exists() and not self._chroma.is_open:
             read_through(self.place)
-        mark.touch()
         try:
-            yield
-        finally:
-            mark.unlink(missing_ok=True)
+            mark.touch()
+            try:
+                yield
+            finally:
+                mark.unlink(missing_ok=True)
+        except OSError as error:
+            raise StoreUnavailable(
+                f"{folder} cannot be written: {error.strerror}. "
+                "Check that the disk is not full and that the folder is writable."
+            ) from error
 
     def _check_model(self, collection: str, *, to_write: bool = False) -> None:
         """Make sure that the collection's vectors are of the model that is configured.
