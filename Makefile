@@ -12,7 +12,7 @@ NODE := tests/conformance/node_modules/.made
 MCPB := deploy/node_modules/.made
 CLIENT_V1 := .conformance/v1/.made
 
-.PHONY: run test test-all check bench bench-quick bench-corpus eval-elements setup dev conformance-tools tesseract redis \
+.PHONY: run test test-all fuzz bombs load check crash bench bench-quick bench-corpus eval-elements setup dev conformance-tools tesseract redis \
   packages bundles docs requirements clean
 
 run: setup ## set up, start everything, load samples into an empty home
@@ -24,11 +24,23 @@ test: dev check ## the tests that take seconds
 test-all: dev check conformance-tools $(MCPB) ## all tests
 	$(BIN)/pytest -n auto --dist loadfile
 
+fuzz: dev ## ten thousand damaged PDFs, figures into docs/hostile.md; CASE=n repeats one
+	$(BIN)/python -m tests.hostile.fuzz $(if $(CASE),--case $(CASE),--write) $(if $(SEED),--seed $(SEED)) $(OPTIONS)
+
+bombs: dev ## files made to do harm through every tool, figures into docs/hostile.md
+	$(BIN)/python -m tests.hostile.explode $(OPTIONS)
+
+load: dev ## sixty-four clients for ten minutes; SECONDS=60 for less
+	$(BIN)/python -m tests.load $(if $(SECONDS),--seconds $(SECONDS))
+
 check: dev ## lint, types, import direction
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+crash: dev ## kill and fail every operation at hundreds of points, write docs/crash.md
+	$(BIN)/python -m tests.crash $(OPTIONS)
 
 bench: bench-corpus dev $(PEERS) ## measure everything, write docs/benchmarks.md; CORPUS names the folder of documents
 	$(BIN)/python -m bench --corpus "$(CORPUS)" $(OPTIONS)

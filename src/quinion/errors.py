@@ -23,6 +23,7 @@
     ├── InvalidDate             invalid_date           a date that is not YYYY-MM-DD, or not a day
     ├── RegistryUnavailable     registry_unavailable   the policy registry does not answer
     ├── StoreUnavailable        store_unavailable      the vector store does not answer
+    ├── Busy                    busy                   more is asked for at once than can be done
     ├── HomeInUse               home_in_use            another process holds the home
     ├── ModelUnavailable        embedding_failed       the embedding model cannot be loaded or run
     ├── EnricherUnavailable     enricher_unavailable   the vision model does not answer, or not well
@@ -133,6 +134,10 @@ class RegistryUnavailable(QuinionError):
 
 class StoreUnavailable(QuinionError):
     code = "store_unavailable"
+
+
+class Busy(QuinionError):
+    code = "busy"
 
 
 class HomeInUse(QuinionError):

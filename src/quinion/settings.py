@@ -38,6 +38,12 @@ def _expand(value: object) -> object:
     return Path(value).expanduser().absolute() if isinstance(value, str) else value
 
 
+def _refuse_login(value: object) -> object:
+    if isinstance(value, str) and "@" in value.partition("://")[2].partition("/")[0]:
+        raise ValueError("there is a login in it, which Chroma's client does not send. Take it out")
+    return value
+
+
 Folder = Annotated[Path, BeforeValidator(_expand)]
 
 
@@ -108,7 +114,7 @@ class Settings(BaseModel):
         ),
     )
     chroma_in_memory: bool = Field(default=False, description="`CHROMA_PERSIST_DIR` set to empty.")
-    chroma_url: str | None = Field(
+    chroma_url: Annotated[str | None, BeforeValidator(_refuse_login)] = Field(
         default=None,
         pattern=r"^https?://",
         validation_alias="CHROMA_URL",

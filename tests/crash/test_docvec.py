@@ -9,7 +9,6 @@ from pathlib import Path
 import anyio
 import pytest
 
-from quinion.embed.weights import prepare
 from quinion.pipeline.engine import Engine, open_engine
 from quinion.settings import Settings
 from tests.crash.die import OPERATIONS, SHELF
@@ -81,13 +80,6 @@ async def _run(home: Path, operation: str | None, target: Path) -> State:
         if operation:
             await OPERATIONS[operation](engine, str(target))
         return await _look(engine)
-
-
-@pytest.fixture(scope="module")
-def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("model") / "models"
-    prepare(folder)
-    return folder
 
 
 @pytest.fixture(params=CASES, scope="module")

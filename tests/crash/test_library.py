@@ -4,7 +4,6 @@ After a step the disk is as it is before the next one, so a kill after each step
 """
 
 import hashlib
-import os
 import shutil
 from pathlib import Path
 from typing import Any
@@ -13,7 +12,6 @@ import anyio
 import pytest
 from mcp import Client
 
-from quinion.embed.weights import prepare
 from quinion.pipeline.engine import Engine, open_engine
 from quinion.servers import doclibrary
 from quinion.servers.doclibrary.records import CONTENT, DOCUMENTS
@@ -31,14 +29,6 @@ WHOLE_FROM = ADD_MOMENTS - 3
 REMOVE_MOMENTS = 2 * (1 + 1 + 2 + 1 + 1 + 1)
 GONE_FROM = 3
 """From the end of the intent on."""
-
-
-@pytest.fixture(scope="session")
-def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    base = tmp_path_factory.getbasetemp()
-    folder = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "models"
-    prepare(folder)
-    return folder
 
 
 @pytest.fixture

@@ -78,6 +78,14 @@ def test_every_test_that_a_page_names_exists(page: Path) -> None:
         assert test in names, f"{file}::{test}"
 
 
+def test_every_line_of_the_security_model_names_its_test() -> None:
+    """That what is named exists is looked at above."""
+    lines = (DOCS / "security.md").read_text().splitlines()
+    rows = [line for line in lines if line.startswith("| ") and not line.startswith("| against")]
+    assert rows
+    assert [row for row in rows if not re.search(r"tests/[\w/]+\.py::test_\w+", row)] == []
+
+
 @pytest.mark.parametrize("page", [*sorted(DOCS.glob("*.md")), ROOT / "README.md"], ids=str)
 def test_every_link_between_pages_leads_somewhere(page: Path) -> None:
     for target in re.findall(r"\]\((?!https?:)([^)#]+)", page.read_text()):

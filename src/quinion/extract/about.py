@@ -1,7 +1,7 @@
 """What a PDF says about itself: its title and its keywords. Runs in worker processes."""
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import dropwhile, takewhile
 from pathlib import Path
 
@@ -48,7 +48,7 @@ def describe(path: Path, options: Options) -> About:
 
 def _find_title(path: Path, options: Options) -> str:
     """The words in the largest print on the first page; a scan has no sizes of print."""
-    [page] = read_lined_pages(path, 1, 1, options)
+    [page] = read_lined_pages(path, 1, 1, replace(options, ocr=False))
     sizes = {
         line.text: line.size
         for line in page.lines

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from PIL import Image, ImageOps, UnidentifiedImageError
+from PIL import ExifTags, Image, ImageOps, UnidentifiedImageError
 
 from quinion.errors import ExtractionFailed
 from quinion.extract.raster import Raster, fit_scale
@@ -47,14 +47,14 @@ class ImageFile:
         """
         self._seek(index)
         with _decoding(self._path):
-            upright = ImageOps.exif_transpose(self._image)
+            upright = _turn_upright(self._image)
             return Raster(_to_grey(upright), _resolution(self._image)).shrink(max_pixels)
 
     def picture(self, index: int, max_pixels: int) -> Image.Image:
         """The frame upright and in colour, with no more pixels than allowed."""
         self._seek(index)
         with _decoding(self._path):
-            upright = ImageOps.exif_transpose(self._image)
+            upright = _turn_upright(self._image)
             scale = fit_scale(upright.width, upright.height, max_pixels)
             size = (max(1, int(upright.width * scale)), max(1, int(upright.height * scale)))
             return _to_color(upright).resize(size)
@@ -115,15 +115,24 @@ def _check_pixels(image: Image.Image, path: Path, max_pixels: int) -> None:
         )
 
 
+def _turn_upright(image: Image.Image) -> Image.Image:
+    """The image as it is to be looked at; itself, where it is so already."""
+    if image.getexif().get(ExifTags.Base.Orientation, 1) == 1:
+        image.load()
+        return image
+    return ImageOps.exif_transpose(image)
+
+
 def _to_grey(image: Image.Image) -> Image.Image:
     if image.mode.startswith("I"):  # 16 bits per pixel; converting would cut, not scale
         return image.convert("I").point(lambda value: value * (1 / 256)).convert("L")
     if image.has_transparency_data:  # black text on nothing must not become black on black
         white = Image.new("RGBA", image.size, "white")
         image = Image.alpha_composite(white, image.convert("RGBA"))
-    return (
-        image.convert("L") if image.mode in {"1", "L"} else image.convert("RGB").convert("L", GREY)
-    )
+    # Nothing is converted into what it is: that would be a copy of a hundred megabytes.
+    if image.mode in {"1", "L"}:
+        return image if image.mode == "L" else image.convert("L")
+    return (image if image.mode == "RGB" else image.convert("RGB")).convert("L", GREY)
 
 
 def _to_color(image: Image.Image) -> Image.Image:

@@ -17,6 +17,7 @@ from typing import Any
 
 from quinion.errors import ExtractionFailed
 from quinion.extract.document import Options, read_pages
+from quinion.extract.hidden import warn_of_hidden
 from quinion.extract.kind import FileKind, recognize
 from quinion.extract.mupdf import DAMAGE, pymupdf
 from quinion.model.line import Box, Line, LinedPage, lines_of_text
@@ -58,7 +59,7 @@ def read_lined_pages(path: Path, first: int, last: int, options: Options) -> Ite
 
     Raises:
         ToolMissing: a page needs OCR and Tesseract is not installed.
-        ExtractionFailed: a page is damaged, or Tesseract failed or took too long.
+        ExtractionFailed: a page is damaged, or Tesseract failed.
     """
     is_pdf = recognize(path, options.extension) is FileKind.PDF
     with ExitStack() as stack:
@@ -69,8 +70,17 @@ def read_lined_pages(path: Path, first: int, last: int, options: Options) -> Ite
                 yield LinedPage(page, lines_of_text(page))
                 continue
             if document is None:
-                document = stack.enter_context(pymupdf.open(path, filetype="pdf"))
+                document = stack.enter_context(_open_again(path))
             yield LinedPage(page, _read_layer(document, page.number, path.name))
+
+
+def _open_again(path: Path) -> pymupdf.Document:
+    try:
+        return pymupdf.open(path, filetype="pdf")
+    except DAMAGE as cause:
+        raise ExtractionFailed(
+            f"{path.name} is damaged and cannot be opened. Get a fresh copy."
+        ) from cause
 
 
 def _read_layer(document: pymupdf.Document, number: int, name: str) -> tuple[Line, ...]:
@@ -82,6 +92,7 @@ def _read_layer(document: pymupdf.Document, number: int, name: str) -> tuple[Lin
             f"Page {number} of {name} is damaged ({cause}). "
             "Get a fresh copy, or print it to a new PDF."
         ) from cause
+    warn_of_hidden(page, content, name)
     pieces = [
         piece
         for block in content["blocks"]

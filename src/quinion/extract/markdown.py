@@ -11,6 +11,7 @@ imported `pymupdf.layout` before anything of ours; see `mupdf`.
 # PyMuPDF says that it has types, and leaves most of its functions without.
 # mypy: allow-untyped-calls
 
+import logging
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -47,6 +48,8 @@ ALL_FORMATS = (*FORMATS, "WEBP", "GIF")
 
 _HEAD = 1024
 _PAGES_SURVEYED = 200
+
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +96,7 @@ def read_markdown(
 
     Raises:
         ToolMissing: a page needs OCR and Tesseract is not installed.
-        ExtractionFailed: a page is damaged, or Tesseract failed or took too long.
+        ExtractionFailed: a page is damaged, or Tesseract failed.
     """
     if _is_pdf(path):
         yield from _read_pdf(path, first, last, sizes, find_patches, options)
@@ -143,11 +146,10 @@ def _read_scan(
             return leave_empty(document, number)
     try:
         reading, upright = read_upright(raster, OCR_TIMEOUT_S)
-    except TimeoutError as cause:
-        raise ExtractionFailed(
-            f"OCR of page {number} of {name} took more than {OCR_TIMEOUT_S:.0f} s. "
-            "Scan it again at a lower resolution, or leave the page out."
-        ) from cause
+    except TimeoutError:
+        _log.warning("%s, page %d: OCR took too long; the page is a figure", name, number)
+        with lay_over(picture, Reading(()), raster) as document:
+            return show_whole(document, number)
     if upright is not raster:
         picture = picture.transpose(Image.Transpose.ROTATE_180)
     with lay_over(picture, reading, upright) as document:

@@ -1,13 +1,17 @@
 """Pixels → words, with a second try for pages that stand on their head."""
 
+from time import monotonic
+
 from quinion.extract import tesseract
 from quinion.extract.prose import DOUBTFUL
 from quinion.extract.raster import Raster
 from quinion.extract.tesseract import Reading
 
+_LEAST_S = 1.0
+
 
 def read_upright(raster: Raster, timeout_s: float) -> tuple[Reading, Raster]:
-    """The better of two readings, and the picture as it was read.
+    """The better of two readings, made within this time, and the picture as it was read.
 
     The second is made only where the first is doubtful. Tesseract turns pages by itself when
     their lines run up or down, but always to the same side. So a page that came with any
@@ -16,14 +20,18 @@ def read_upright(raster: Raster, timeout_s: float) -> tuple[Reading, Raster]:
 
     Raises:
         ToolMissing: Tesseract is not installed.
-        TimeoutError: one of the runs was not done in time.
+        TimeoutError: the first was not done in time.
         ExtractionFailed: Tesseract failed.
     """
+    deadline = monotonic() + timeout_s
     reading = tesseract.read(raster, timeout_s)
     if not is_doubtful(reading):
         return reading, raster
     turned = raster.turn_upside_down()
-    second = tesseract.read(turned, timeout_s)
+    try:
+        second = tesseract.read(turned, max(_LEAST_S, deadline - monotonic()))
+    except TimeoutError:
+        return reading, raster
     if len(second.sure_text) > len(reading.sure_text):
         return second, turned
     return reading, raster

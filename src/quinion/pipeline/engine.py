@@ -35,7 +35,7 @@ from quinion.pipeline.workers import Workers
 from quinion.search.query import check_query
 from quinion.settings import Settings
 from quinion.store.apart import set_apart
-from quinion.store.backup import Part, load, save
+from quinion.store.backup import Part, load, save, sweep
 from quinion.store.chroma import Chroma, Place
 from quinion.store.filters import Where
 from quinion.store.journal import Intent, Journal, Trace
@@ -55,6 +55,9 @@ ENGINES = {
     "ctranslate2": Numerics.CTRANSLATE2,
 }
 """By the setting; what is not here is chosen by a trial."""
+
+REPLACING = "replacing"
+"""The folder of what is put aside while it is replaced."""
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -286,7 +289,7 @@ class Engine:
                 traces = [trace for change in changes for trace in change.traces()]
                 # The new ids may be those of records that no trace of ours names.
                 parts = [await in_thread(_part, store, trace) for trace in traces]
-                backup = await in_thread(save, self.settings.home / "replacing", parts)
+                backup = await in_thread(save, self.settings.home / REPLACING, parts)
                 intent = await self._begin(traces, backup)
                 try:
                     for change, (_, records, _) in zip(changes, old, strict=True):
@@ -432,6 +435,7 @@ async def open_engine(settings: Settings) -> AsyncIterator[Engine]:
         )
         journal = Journal(settings.home / "journal.db", str(place))
         stack.callback(journal.close)
+        sweep(settings.home / REPLACING, journal.backups())
         workers = Workers(settings.workers)
         stack.push_async_callback(workers.close)
         element_workers = Workers(settings.workers, module="quinion.pipeline.element_worker")

@@ -1,5 +1,6 @@
 """The files of a folder: which of them are documents, and which places could not be looked at."""
 
+import errno
 import os
 from collections.abc import Collection, Iterator
 from pathlib import Path
@@ -28,7 +29,8 @@ def check_folder(path: Path) -> None:
 def find_files(
     folder: Path, extensions: Collection[str], *, recursive: bool
 ) -> Iterator[Path | OSError]:
-    """The files with such an extension, in order, and an error for each folder that is closed.
+    """The files with such an extension, in order, and an error for each folder that is closed,
+    and for each file whose name is not text: nobody could be told of it, or name it.
 
     Hidden files and folders are passed over. Links to folders are followed, each folder is
     entered once, so a loop of links ends. Blocking.
@@ -45,8 +47,13 @@ def find_files(
         )
         for name in sorted(names):
             if not name.startswith(".") and Path(name).suffix.lower() in extensions:
-                yield Path(place, name)
+                yield _name(Path(place, name))
     yield from closed
+
+
+def _name(path: Path) -> Path | OSError:
+    shown = os.fsencode(path).decode(errors="replace")
+    return path if shown == str(path) else OSError(errno.EILSEQ, "its name is not text", shown)
 
 
 def _enter(folder: Path, entered: set[tuple[int, int]]) -> bool:

@@ -16,6 +16,7 @@ import numpy as np
 
 from quinion.chunk.recursive import Chunker
 from quinion.embed.port import Vectors
+from quinion.errors import ExtractionFailed
 from quinion.extract.verdict import (
     Inspection,
     PageKind,
@@ -40,6 +41,11 @@ SLICE_PAGES = 8
 """Small enough that a short document gets a worker soon while a long one is being read by OCR."""
 SLICE_CHUNKS = 256
 """Enough to sort by length and keep all cores busy; few enough to stop soon when cancelled."""
+MOST_CHARACTERS = 32_000_000
+"""Of a document's pages together, all of which are held in memory: twice what five thousand
+pages of print have."""
+LINE_CHARACTERS = 50
+"""What a line takes of that besides its own, because it is kept with its place and its print."""
 
 OnPage = Callable[[Page], Awaitable[None]]
 Slice = tuple[int, int]
@@ -87,7 +93,7 @@ async def read(
     """
     workers, path = engine.workers, str(source.real_path)
     options = {"ocr": ocr, "extension": source.path.suffix}
-    surveyed = await _survey(workers, path, options)
+    surveyed = await _survey(workers, path, options, _Room(source.path.name))
     inspection = Inspection(len(surveyed), tuple(page["image_ratio"] for page in surveyed))
     probed: dict[int, PageKind] = {}
 
@@ -215,8 +221,10 @@ async def read_lined(engine: Engine, source: Source, progress: Progress) -> list
     found = await engine.workers.first("survey", path=path, first=1, last=1, options=options)
     report = _Report(found["page_count"], progress)
     pages: dict[int, LinedPage] = {}
+    room = _Room(source.path.name)
 
     async def keep(item: Frame) -> None:
+        room.take(len(item["page"]["text"]) + LINE_CHARACTERS * len(item["lines"]))
         lined = lined_page_of_json(item)
         pages[lined.page.number] = lined
         await report.tell(lined.page)
@@ -227,11 +235,12 @@ async def read_lined(engine: Engine, source: Source, progress: Progress) -> list
     return [pages[number] for number in sorted(pages)]
 
 
-async def _survey(workers: Workers, path: str, options: Frame) -> list[Frame]:
+async def _survey(workers: Workers, path: str, options: Frame, room: "_Room") -> list[Frame]:
     """All pages as they are before anything is done about them (`document.SurveyedPage`)."""
     found: dict[int, Frame] = {}
 
     async def keep(item: Frame) -> None:
+        room.take(len(item["text"]))
         found[item["number"]] = item
 
     await _share_out(workers, "survey", [(1, SURVEYED_PAGES)], keep, path, options)
@@ -309,6 +318,23 @@ def _slices(numbers: Iterable[int], size: int) -> list[Slice]:
         else:
             slices.append((number, number))
     return slices
+
+
+class _Room:
+    """What a document may still have of text."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._left = MOST_CHARACTERS
+
+    def take(self, characters: int) -> None:
+        """Raises ExtractionFailed when there is no room for them."""
+        self._left -= characters
+        if self._left < 0:
+            raise ExtractionFailed(
+                f"{self._name} has more than {MOST_CHARACTERS:,} characters of text; longer "
+                "documents are not read. Split it."
+            )
 
 
 class _Report:

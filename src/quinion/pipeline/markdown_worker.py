@@ -19,6 +19,10 @@ from quinion.model.element import Box
 from quinion.pipeline import worker
 from quinion.pipeline.frames import Frame
 
+ADDRESS_SPACE = 5 << 28
+"""More than others have: a scanned page is held as grey for OCR and in colours for its figures,
+beside the model."""
+
 
 def _survey(path: str, options: Frame) -> Iterator[Frame]:
     yield asdict(markdown.survey(Path(path), Options(**options)))
@@ -41,4 +45,4 @@ def _find_patches(grey: Image.Image, known: Sequence[cover.Box]) -> list[cover.B
 
 if __name__ == "__main__":
     worker.JOBS.update({"survey": _survey, "read_markdown": _read_markdown})
-    worker.main()
+    worker.main(ADDRESS_SPACE)

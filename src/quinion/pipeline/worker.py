@@ -30,8 +30,12 @@ from quinion.pipeline.frames import LENGTH_BYTES, Frame, decode, decode_length, 
 if TYPE_CHECKING:
     from quinion.embed.tokens import TokenCounter
 
-ADDRESS_SPACE = 2 << 30
-"""Enough for an A0 page at 300 dpi; what wants more is refused by the kernel, not by luck."""
+ADDRESS_SPACE = 1 << 30
+"""Enough for an A0 page at 300 dpi, and little enough that server, workers and Tesseract take
+less than 1.5 GB for a document. What wants more is refused by the kernel, not by luck."""
+MOST_KEPT = 700 << 20
+"""The address space that a worker may still have after a job, of which it needs 350 MB, or 470
+with a model. Damaged files leave something behind, and in the end nothing could be read."""
 PASSAGES_AT_ONCE = 64
 
 
@@ -85,17 +89,19 @@ JOBS: dict[str, Callable[..., Iterator[Frame]]] = {
 }
 
 
-def main() -> None:
+def main(address_space: int = ADDRESS_SPACE) -> None:
     """Answer requests until stdin is closed."""
     answers = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
     logging.basicConfig(format="%(levelname)s %(name)s: %(message)s")
-    resource.setrlimit(resource.RLIMIT_AS, (ADDRESS_SPACE, ADDRESS_SPACE))
+    resource.setrlimit(resource.RLIMIT_AS, (address_space, address_space))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     requests: queue.SimpleQueue[Frame] = queue.SimpleQueue()
     threading.Thread(target=_listen, args=(sys.stdin.buffer, requests), daemon=True).start()
     while True:
         for frame in _answer(requests.get()):
+            if "item" not in frame:
+                frame["grown"] = _has_grown()
             answers.write(encode(frame))
             answers.flush()
 
@@ -119,6 +125,15 @@ def _answer(request: Frame) -> Iterator[Frame]:
     except Exception as error:  # the outermost handler: one bad file costs its own error
         traceback.print_exc()
         yield _failure(f"the reader gave up with {type(error).__name__}: {error}")
+
+
+def _has_grown() -> bool:
+    """Whether this process has not given back what a document took, where that can be known."""
+    try:
+        pages = int(Path("/proc/self/statm").read_text().split()[0])
+    except OSError:
+        return False
+    return pages * resource.getpagesize() > MOST_KEPT
 
 
 def _failure(reason: str) -> Frame:

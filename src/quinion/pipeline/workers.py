@@ -1,8 +1,8 @@
 """The pool of worker processes: documents are read there, never in the server.
 
-A worker is started when there is work for it. One that stays silent for too long, dies, or
-whose caller has lost interest is killed with all that it started, and the next job gets a new
-one: a bad file costs its own error and nothing else.
+A worker is started when there is work for it. One that stays silent for too long, dies, has
+grown too large, or whose caller has lost interest is killed with all that it started, and the
+next job gets a new one: a bad file costs its own error and nothing else.
 """
 
 import os
@@ -21,9 +21,16 @@ from quinion import errors
 from quinion.errors import ExtractionFailed, QuinionError
 from quinion.pipeline.frames import LENGTH_BYTES, LONGEST, Frame, decode, decode_length, encode
 
-SILENCE_S = 120.0
-"""The longest that a worker may go without finishing a page. OCR may take two runs of
-Tesseract, each with a limit of its own that is under half of this."""
+SILENCE_S = 60.0
+"""The longest that a worker may go without finishing a page. OCR has a limit of its own, and
+the page has to be drawn before it."""
+SILENCES_S = {
+    **dict.fromkeys(("survey", "describe", "picture", "render_formula"), 20.0),
+    **dict.fromkeys(("probe", "find_elements"), 40.0),
+    "read_passages": 110.0,
+}
+"""The same for jobs that take less than OCR, or in one step a whole text. A page that goes on for
+ever is looked at, probed and read, and so answered within two minutes."""
 
 OnItem = Callable[[Frame], Awaitable[None]]
 
@@ -32,7 +39,10 @@ class Workers:
     """At most `size` processes, shared by all documents that are being read."""
 
     def __init__(
-        self, size: int, silence_s: float = SILENCE_S, module: str = "quinion.pipeline.worker"
+        self,
+        size: int,
+        silence_s: float | None = None,
+        module: str = "quinion.pipeline.worker",
     ) -> None:
         self.size = size
         self._module = module
@@ -48,7 +58,7 @@ class Workers:
         """
         async with self._borrow() as worker:
             await worker.send({"job": job, "arguments": arguments})
-            while (frame := await self._receive(worker)).get("done") is None:
+            while (frame := await self._receive(worker, job)).get("done") is None:
                 if "error" in frame:
                     raise _error(frame["error"])
                 await on_item(frame["item"])
@@ -73,13 +83,14 @@ class Workers:
         while self._idle:
             await self._idle.pop().kill()
 
-    async def _receive(self, worker: "_Worker") -> Frame:
+    async def _receive(self, worker: "_Worker", job: str) -> Frame:
+        silence_s = self._silence_s or SILENCES_S.get(job, SILENCE_S)
         try:
-            with anyio.fail_after(self._silence_s):
+            with anyio.fail_after(silence_s):
                 return await worker.receive()
         except TimeoutError as error:
             raise ExtractionFailed(
-                f"Reading was given up after {self._silence_s:.0f} seconds without a page. "
+                f"Reading was given up after {silence_s:.0f} seconds without a page. "
                 "The file is damaged or too complex; print it to a new PDF and try that."
             ) from error
         except (anyio.EndOfStream, anyio.IncompleteRead, anyio.BrokenResourceError) as error:
@@ -136,7 +147,8 @@ class _Worker:
                 "A page of the file has more text than a page may have. Split it and try again."
             )
         frame = decode(await self._stdout.receive_exactly(length))
-        self.answered = "item" not in frame
+        # One that has grown is not kept for the next job.
+        self.answered = "item" not in frame and not frame["grown"]
         return frame
 
     async def kill(self) -> None:

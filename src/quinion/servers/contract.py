@@ -6,7 +6,8 @@ as that shape and never as a bare exception. What can be had without a tool is i
 """
 
 import logging
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from itertools import islice
 from typing import Annotated, Any, Generic, TypeVar
 
@@ -20,7 +21,7 @@ from mcp.types import CallToolResult, Icon, InputRequiredResult, TextContent, To
 from mcp.types import Tool as ListedTool
 from pydantic import BaseModel, ConfigDict, Field, RootModel, ValidationError
 
-from quinion.errors import InvalidInput, QuinionError
+from quinion.errors import Busy, InvalidInput, QuinionError
 from quinion.pipeline.progress import Progress
 from quinion.servers.reading import ReadableServer, word_problems
 
@@ -32,6 +33,10 @@ PathText = Annotated[str, Field(max_length=4_096)]
 Name = Annotated[str, Field(max_length=1_000)]
 SHOWN_CHARACTERS = 100
 SHOWN_NAMES = 50
+MOST_READING = 256
+MOST_WRITING = 32
+"""Calls of one server under way at once, of tools that only read and of those that do not. One
+more is told to come again: its client would give up before its turn, and all would be slower."""
 
 T = TypeVar("T")
 Refuse = Callable[[str, str], BaseModel]
@@ -96,6 +101,7 @@ class ContractServer(ReadableServer):
         self._refuse = refuse
         self._warm = warm
         self._word = word or as_json
+        self._under_way = {True: 0, False: 0}
 
     async def warm(self) -> None:
         """Make ready what the first call would otherwise wait for."""
@@ -119,15 +125,32 @@ class ContractServer(ReadableServer):
         """Call a tool; what it raises becomes the contract's error."""
         try:
             self._check_names(name, arguments)
-            await self._tell(name, context, 0)
-            result = await super().call_tool(name, arguments, context)
-        except InvalidInput as error:
-            return self._refusal(error.code, str(error))
+            with self._counted(self._known[name]):
+                await self._tell(name, context, 0)
+                result = await super().call_tool(name, arguments, context)
+        except (InvalidInput, Busy) as error:
+            return self._refusal(error.code, error.message)
         except ToolError as error:
             return self._refusal(*_explain(name, error.__cause__ or error))
         if isinstance(result, CallToolResult):
             await self._tell(name, context, 1)
         return result
+
+    @contextmanager
+    def _counted(self, tool: Tool) -> Iterator[None]:
+        """One of the calls under way, if there may be one more."""
+        reads = bool(tool.annotations and tool.annotations.read_only_hint)
+        most = MOST_READING if reads else MOST_WRITING
+        if self._under_way[reads] >= most:
+            raise Busy(
+                f"The server is busy: {most} calls that {'read' if reads else 'write'} are under "
+                f"way. {tool.name} was not begun; try again in a few seconds."
+            )
+        self._under_way[reads] += 1
+        try:
+            yield
+        finally:
+            self._under_way[reads] -= 1
 
     async def _tell(self, name: str, context: Context[Any, Any] | None, done: int) -> None:
         """Say that a tool begins, and that it has ended: even a short one waits for the model or

@@ -6,27 +6,28 @@ one event loop, each on its own port, over one engine.
 
 import contextlib
 import logging
+import re
+import resource
 import signal
 import socket
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import anyio
 import uvicorn
 from mcp.server.mcpserver import MCPServer
-from mcp.server.transport_security import (
-    TransportSecurityMiddleware,
-    TransportSecuritySettings,
-)
+from mcp.server.transport_security import TransportSecuritySettings
 from starlette.applications import Starlette
+from starlette.datastructures import Headers
 from starlette.requests import Request
-from starlette.responses import JSONResponse
+from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from quinion.errors import BadSetting
 from quinion.servers.auth import OPEN_PATHS, BearerAuth, Wording
+from quinion.servers.patience import ImpatientProtocol, TimedBody
 from quinion.settings import Settings
 
 log = logging.getLogger(__name__)
@@ -35,6 +36,19 @@ LOOPBACK = "127.0.0.1"
 EVERYWHERE = "0.0.0.0"  # noqa: S104 - only with a token, or when the user names it
 GRACE_S = 2
 BACKLOG = 512
+MOST_CONNECTIONS = 1_000
+"""Of one server. Whoever comes then is told 503 and may try again."""
+OTHER_FILES = 500
+"""What the process has open beside connections: the store, workers, documents."""
+MOST_SESSIONS = 2_000
+"""Of one server, of those that clients open and do not end; each takes some 40 kB until then."""
+SESSION_IDLE_S = 30 * 60
+KEEP_ALIVE_S = 30
+"""Longer than clients keep an idle connection (httpx: five seconds, which is uvicorn's default
+too): who ends it first loses nothing, and a request that crosses with our end is lost."""
+
+OnReady = Callable[[dict[str, str]], Coroutine[Any, Any, None]]
+"""Gets the address of each server by its name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +89,11 @@ def choose_host(settings: Settings, host: str | None) -> str:
 def build_app(server: MCPServer[Any], settings: Settings, wording: Wording) -> ASGIApp:
     """The ASGI app of one server, with authentication and checks of Host and Origin."""
     security = _security(settings)
-    streamable = server.streamable_http_app(transport_security=security)
+    streamable = server.streamable_http_app(
+        transport_security=security,
+        max_sessions=MOST_SESSIONS,
+        session_idle_timeout=SESSION_IDLE_S,
+    )
     sse = server.sse_app(transport_security=security)
 
     @contextlib.asynccontextmanager
@@ -83,6 +101,10 @@ def build_app(server: MCPServer[Any], settings: Settings, wording: Wording) -> A
         async with server.session_manager.run():
             yield
 
+    for route in sse.routes:
+        if isinstance(route, Route) and route.methods:
+            # Starlette adds it to GET, and the SDK's stream fails at its end where it has no body.
+            route.methods.discard("HEAD")
     app = Starlette(
         routes=[Route("/health", _health), *streamable.routes, *sse.routes], lifespan=lifespan
     )
@@ -94,20 +116,24 @@ def build_app(server: MCPServer[Any], settings: Settings, wording: Wording) -> A
 
 def check_host(app: ASGIApp, settings: Settings) -> ASGIApp:
     """The app, for requests that call this machine by one of its names."""
-    return _HostCheck(app, _security(settings))
+    return app if "*" in settings.allowed_hosts else _HostCheck(app, _names(settings))
 
 
 async def _health(_: Request) -> JSONResponse:
     return JSONResponse({"status": "ok"})
 
 
-def _security(settings: Settings) -> TransportSecuritySettings:
+def _names(settings: Settings) -> list[str]:
     """Names by which this machine may be called. A page that rebinds its own name to our
     address sends that name as Host, and is refused."""
+    return [LOOPBACK, "localhost", "[::1]", socket.gethostname(), *settings.allowed_hosts]
+
+
+def _security(settings: Settings) -> TransportSecuritySettings:
+    """The same for the SDK, whose own check takes anything that begins with a name and a colon."""
     if "*" in settings.allowed_hosts:
         return TransportSecuritySettings(enable_dns_rebinding_protection=False)
-    names = [LOOPBACK, "localhost", "[::1]", socket.gethostname(), *settings.allowed_hosts]
-    hosts = [form for name in names for form in (name, f"{name}:*")]
+    hosts = [form for name in _names(settings) for form in (name, f"{name}:*")]
     return TransportSecuritySettings(
         allowed_hosts=hosts,
         allowed_origins=[f"{scheme}://{host}" for host in hosts for scheme in ("http", "https")],
@@ -115,25 +141,36 @@ def _security(settings: Settings) -> TransportSecuritySettings:
 
 
 class _HostCheck:
-    """Refuses foreign names before the SDK does, which logs a traceback for each on `/sse`."""
+    """Refuses requests that call this machine, or come from a page of one, by a foreign name."""
 
-    def __init__(self, app: ASGIApp, security: TransportSecuritySettings) -> None:
+    def __init__(self, app: ASGIApp, names: Sequence[str]) -> None:
         self._app = app
-        self._check = TransportSecurityMiddleware(security)
+        self._host = re.compile(rf"({'|'.join(map(re.escape, names))})(:\d{{1,5}})?", re.IGNORECASE)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http" and scope["path"] not in OPEN_PATHS:
-            refusal = await self._check.validate_request(Request(scope))
+            refusal = self._check(Headers(scope=scope))
             if refusal is not None:
                 await refusal(scope, receive, send)
                 return
         await self._app(scope, receive, send)
 
+    def _check(self, headers: Headers) -> Response | None:
+        host, origin = headers.get("host", ""), headers.get("origin", "")
+        if not self._host.fullmatch(host):
+            log.warning("refused: this machine is called %r; see QUINION_ALLOWED_HOSTS", host)
+            return PlainTextResponse("Invalid Host header", 421)
+        scheme, _, name = origin.partition("://")
+        if origin and not (scheme in {"http", "https"} and self._host.fullmatch(name)):
+            log.warning("refused: a page of %r; see QUINION_ALLOWED_HOSTS", origin)
+            return PlainTextResponse("Invalid Origin header", 403)
+        return None
+
 
 async def serve(
     endpoints: Sequence[Endpoint],
     settings: Settings,
-    on_ready: Callable[[dict[str, str]], Awaitable[None]],
+    on_ready: OnReady,
 ) -> None:
     """Serve MCP servers until SIGINT or SIGTERM; see `serve_sites`."""
     sites = [
@@ -143,15 +180,15 @@ async def serve(
     await serve_sites(sites, on_ready)
 
 
-async def serve_sites(
-    sites: Sequence[Site], on_ready: Callable[[dict[str, str]], Awaitable[None]]
-) -> None:
+async def serve_sites(sites: Sequence[Site], on_ready: OnReady) -> None:
     """Serve until SIGINT or SIGTERM; `on_ready` gets the address of each server by its name.
 
     Raises:
         BadSetting: a port is taken.
     """
+    _allow_files(len(sites) * MOST_CONNECTIONS + OTHER_FILES)
     logging.getLogger("uvicorn.error").addFilter(_is_news)
+    logging.getLogger("mcp.server.sse").addFilter(_in_one_line)
     with contextlib.ExitStack() as stack:
         running = []
         addresses = {}
@@ -159,25 +196,43 @@ async def serve_sites(
             listener = stack.enter_context(_listen(site))
             running.append((_Uvicorn(_config(site.app)), listener))
             addresses[site.name] = _address(site.host, listener)
+        servers = [server for server, _ in running]
         async with anyio.create_task_group() as group:
-            group.start_soon(_stop_on_signal, [server for server, _ in running])
-            for server, listener in running:
-                group.start_soon(_run, server, listener, group)
-            for server, _ in running:
-                await server.ready.wait()
-            await on_ready(addresses)
+            group.start_soon(_stop_on_signal, servers)
+            async with anyio.create_task_group() as serving:
+                for server, listener in running:
+                    serving.start_soon(_run, server, listener, servers)
+                for server in servers:
+                    await server.ready.wait()
+                group.start_soon(on_ready, addresses)
+            group.cancel_scope.cancel()
 
 
-async def _run(server: "_Uvicorn", listener: socket.socket, group: anyio.abc.TaskGroup) -> None:
+def _allow_files(count: int) -> None:
+    """Have the system let us open so many: where it allows 1,024, as is usual, connections would
+    take what the store needs."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    most = count if hard == resource.RLIM_INFINITY else min(count, hard)
+    if soft != resource.RLIM_INFINITY and soft < most:
+        with contextlib.suppress(ValueError, OSError):
+            resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
+
+
+async def _run(server: "_Uvicorn", listener: socket.socket, servers: Sequence["_Uvicorn"]) -> None:
     await server.serve(sockets=[listener])
-    group.cancel_scope.cancel()
+    # The others end with it, each in its own time: one that is cancelled leaves clients hanging.
+    _stop(servers)
 
 
 async def _stop_on_signal(servers: Sequence["_Uvicorn"]) -> None:
     with anyio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
         async for _ in signals:
-            for server in servers:
-                server.should_exit = True
+            _stop(servers)
+
+
+def _stop(servers: Sequence["_Uvicorn"]) -> None:
+    for server in servers:
+        server.should_exit = True
 
 
 class _Uvicorn(uvicorn.Server):
@@ -202,6 +257,12 @@ def _is_news(record: logging.LogRecord) -> bool:
     return not (kind is not None and issubclass(kind, anyio.get_cancelled_exc_class()))
 
 
+def _in_one_line(record: logging.LogRecord) -> bool:
+    """Without the traceback, which repeats what a client has sent that is no message."""
+    record.exc_info = None
+    return True
+
+
 class _TrimmedHeaders:
     """Takes away the blanks after a header's value, which are no part of it (RFC 9110, 5.5).
 
@@ -220,9 +281,13 @@ class _TrimmedHeaders:
 
 def _config(app: ASGIApp) -> uvicorn.Config:
     return uvicorn.Config(
-        _TrimmedHeaders(app),
+        _TrimmedHeaders(TimedBody(app)),
+        http=ImpatientProtocol,
+        ws="none",
         log_config=None,
         access_log=False,
+        limit_concurrency=MOST_CONNECTIONS,
+        timeout_keep_alive=KEEP_ALIVE_S,
         timeout_graceful_shutdown=GRACE_S,
         lifespan="on",
     )

@@ -86,8 +86,11 @@ class Chroma:
         if client is None:
             return
         if self.place.url:
-            client._server._session.close()  # type: ignore[attr-defined]
-        elif self.place.folder:
+            # It has one session for itself and one for its administrator, and closes neither.
+            sides: tuple[Any, ...] = client, client._admin_client  # type: ignore[attr-defined]
+            for side in sides:
+                side._server._session.close()
+        if self.place.url or self.place.folder:
             client.close()  # type: ignore[attr-defined]
 
     def marked(self) -> list[str]:
@@ -267,6 +270,7 @@ class Chroma:
 
 def _connect(place: Place) -> "ClientAPI":
     import chromadb  # noqa: PLC0415 - the module's docstring says why
+    from chromadb.api.shared_system_client import SharedSystemClient  # noqa: PLC0415
     from chromadb.config import Settings  # noqa: PLC0415
 
     settings = Settings(anonymized_telemetry=False)
@@ -283,7 +287,12 @@ def _connect(place: Place) -> "ClientAPI":
         client._server._session.timeout = SERVER_TIMEOUT_S  # type: ignore[attr-defined]
         return client
     if place.folder:
-        return chromadb.PersistentClient(path=place.folder, settings=settings)
+        try:
+            return chromadb.PersistentClient(path=place.folder, settings=settings)
+        except Exception:
+            # Chroma remembers one that it could not start, and would give it to the next caller.
+            SharedSystemClient._identifier_to_system.pop(str(place.folder), None)
+            raise
     return chromadb.EphemeralClient(settings=settings)
 
 

@@ -8,7 +8,7 @@ from quinion.errors import ExtractionFailed
 from quinion.extract.about import LONGEST_KEYWORD, LONGEST_TITLE, MOST_KEYWORDS, About, describe
 from quinion.extract.document import Options
 from quinion.extract.mupdf import pymupdf
-from tests.documents import locked_pdf, truncated_pdf
+from tests.documents import PROSE, Scan, locked_pdf, make_pdf, truncated_pdf
 
 OPTIONS = Options(ocr=False, extension=".pdf")
 PRINTED = "Map Projections: A Working Manual"
@@ -105,3 +105,11 @@ def test_whatever_a_file_says_is_printable_and_short(
         assert text.isprintable()
         assert text == " ".join(text.split())
     assert all(0 < len(word) <= LONGEST_KEYWORD for word in about.keywords)
+
+
+def test_a_scan_is_not_read_for_a_title_that_it_cannot_have(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = make_pdf(tmp_path / "a.pdf", [Scan(PROSE)])
+    monkeypatch.setenv("PATH", "")  # with OCR it would say that Tesseract is missing
+    assert describe(path, Options(extension=".pdf")) == About("", ())

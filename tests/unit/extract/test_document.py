@@ -7,6 +7,7 @@ import pytest
 from PIL import ImageFilter
 
 from quinion.errors import ExtractionFailed, FileMissing, ToolMissing
+from quinion.extract import document
 from quinion.extract.document import Options, inspect, probe, read_pages
 from quinion.extract.mupdf import pymupdf
 from quinion.extract.verdict import (
@@ -16,7 +17,7 @@ from quinion.extract.verdict import (
     contains_drawings,
     decide,
 )
-from quinion.model.page import Method, document_method
+from quinion.model.page import Method, Page, document_method
 from tests.documents import (
     PROSE,
     AnyPage,
@@ -77,7 +78,7 @@ def test_too_many_pages_are_refused(tmp_path: Path) -> None:
 
 
 def test_a_giant_image_is_refused_before_it_is_decoded(tmp_path: Path) -> None:
-    with pytest.raises(ExtractionFailed, match="at most 200,000,000 are read"):
+    with pytest.raises(ExtractionFailed, match="at most 150,000,000 are read"):
         inspect(huge_png(tmp_path / "a.png"), OPTIONS)
 
 
@@ -216,3 +217,15 @@ def test_a_plan_inside_a_report_is_a_drawing_and_a_scan_is_not(
     path = make_pdf(tmp_path / "a.pdf", [Text(PROSE), page, Text(PROSE)])
     pages = read_pages(path, 1, 3, OPTIONS)
     assert contains_drawings(inspect(path, OPTIONS), pages) is expected
+
+
+def test_a_page_that_ocr_is_not_done_with_is_left_empty_and_the_others_are_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    path = make_pdf(tmp_path / "a.pdf", [Scan(PROSE), Text(PROSE)])
+    monkeypatch.setattr(document, "OCR_TIMEOUT_S", 0.001)
+    scanned, layered = read_pages(path, 1, 2, OPTIONS)
+    assert scanned == Page(1, "", Method.OCR)
+    assert layered.text == page_text(PROSE)
+    [said] = caplog.messages
+    assert "a.pdf, page 1: OCR took more than 0 s; the page is left empty" in said

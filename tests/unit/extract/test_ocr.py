@@ -1,8 +1,12 @@
 import pytest
+from PIL import Image
 from PIL.Image import Transpose
 
+from quinion.extract import tesseract
 from quinion.extract.ocr import read_upright
 from quinion.extract.raster import Raster
+from quinion.extract.tesseract import Reading
+from quinion.extract.tesseract import read as tesseract_read
 from tests.documents import PROSE, picture_of, picture_of_lines
 
 TIMEOUT_S = 60.0
@@ -28,3 +32,34 @@ def test_a_picture_without_words_stays_as_it_is() -> None:
     reading, upright = read_upright(raster, TIMEOUT_S)
     assert reading.sure_text == ""
     assert upright is raster
+
+
+def test_both_readings_together_keep_the_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    raster = Raster(Image.effect_noise((600, 400), 200), 300)
+    allowed: list[float] = []
+
+    def read(raster: Raster, timeout_s: float) -> Reading:
+        allowed.append(timeout_s)
+        return tesseract_read(raster, timeout_s)
+
+    monkeypatch.setattr(tesseract, "read", read)
+    _, upright = read_upright(raster, TIMEOUT_S)
+    assert upright is raster
+    first, second = allowed
+    assert second < first == TIMEOUT_S
+
+
+def test_a_second_reading_that_is_not_done_is_as_if_it_had_not_been_tried(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    raster = Raster(Image.effect_noise((600, 400), 200), 300)
+    times = iter([TIMEOUT_S, 0.001])
+    monkeypatch.setattr(tesseract, "read", lambda raster, _: tesseract_read(raster, next(times)))
+    reading, upright = read_upright(raster, TIMEOUT_S)
+    assert reading.sure_text == ""
+    assert upright is raster
+
+
+def test_the_first_has_to_be_done_in_time() -> None:
+    with pytest.raises(TimeoutError):
+        read_upright(Raster(Image.effect_noise((600, 400), 200), 300), 0.001)

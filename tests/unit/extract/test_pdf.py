@@ -4,6 +4,7 @@ from pathlib import Path
 import pytest
 
 from quinion.errors import ExtractionFailed
+from quinion.extract import pdf
 from quinion.extract.mupdf import pymupdf
 from quinion.extract.pdf import open_pdf
 from tests.documents import PROSE, locked_pdf, picture_of_lines, text_pdf, truncated_pdf
@@ -167,3 +168,15 @@ def test_a_page_with_an_image_within_a_line_has_the_text_that_it_has_without(
         ratio, text = pdf.look(0)
         assert text == pdf.text(0)
         assert ratio == pytest.approx(8 * 100 / (595 * 842), abs=0.001)
+
+
+def test_a_page_with_more_text_than_a_page_has_is_refused(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text_pdf(path, "short", PROSE)
+    monkeypatch.setattr(pdf, "MOST_CHARACTERS", 100)
+    with open_pdf(path) as file:
+        assert file.text(0) == "short\n"
+        for read in (file.text, file.look):
+            with pytest.raises(ExtractionFailed, match=r"Page 2 of .* at most 100 are read"):
+                read(1)

@@ -52,3 +52,11 @@ def test_a_file_is_said_to_be_no_folder(tmp_path: Path) -> None:
     write(tmp_path, "a.txt")
     with pytest.raises(InvalidInput, match="Not a directory"):
         check_folder(tmp_path / "a.txt")
+
+
+def test_a_file_whose_name_is_not_text_is_an_error_that_can_be_told(tmp_path: Path) -> None:
+    write(tmp_path, "a.txt", "b\udcff.txt", "c\n.txt")
+    first, error, last = find_files(tmp_path, TEXT, recursive=True)
+    assert [first, last] == [tmp_path / "a.txt", tmp_path / "c\n.txt"]
+    assert isinstance(error, OSError)
+    assert error.filename == f"{tmp_path}/b\ufffd.txt"

@@ -1,6 +1,7 @@
 import os
 import signal
 from collections.abc import AsyncIterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,12 @@ import psutil
 import pytest
 
 from quinion.errors import ExtractionFailed, UnsupportedFile
-from quinion.pipeline.workers import Workers
+from quinion.extract import glance
+from quinion.extract.document import OCR_TIMEOUT_S
+from quinion.pipeline.worker import MOST_KEPT
+from quinion.pipeline.workers import SILENCE_S, SILENCES_S, Workers
+from tests.hostile.bombs import many_words
+from tests.hostile.images import largest_png
 
 pytestmark = pytest.mark.anyio
 OPTIONS = {"ocr": False}
@@ -85,6 +91,46 @@ async def test_a_worker_that_stays_silent_is_replaced(pdf: Path, pipe: Path) -> 
     assert worker_pids() == []
     assert len(await read_all(workers, pdf)) == 3
     await workers.close()
+
+
+async def test_a_job_without_ocr_is_given_up_sooner(
+    pdf: Path, pipe: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(SILENCES_S, "survey", 1.0)
+    workers = Workers(1)
+    with pytest.raises(ExtractionFailed, match="after 1 seconds"):
+        await workers.first("survey", path=str(pipe), first=1, last=1, options=OPTIONS)
+    assert len(await read_all(workers, pdf)) == 3
+    await workers.close()
+
+
+def test_a_page_that_never_ends_is_answered_within_two_minutes() -> None:
+    assert SILENCES_S["survey"] + SILENCES_S["probe"] + SILENCE_S <= 120
+    assert SILENCES_S["read_passages"] < 120
+    assert SILENCES_S["probe"] > glance.TIMEOUT_S
+    assert OCR_TIMEOUT_S < SILENCE_S
+
+
+async def test_what_needs_too_much_memory_is_refused(
+    workers: Workers, pdf: Path, tmp_path: Path
+) -> None:
+    bomb = tmp_path / "bomb.png"
+    bomb.write_bytes(largest_png())
+    with pytest.raises(ExtractionFailed, match="more memory"):
+        await workers.first("probe", path=str(bomb), numbers=[1], options=OPTIONS)
+    assert len(await read_all(workers, pdf)) == 3
+
+
+async def test_a_worker_that_keeps_what_a_document_took_is_replaced(
+    workers: Workers, pdf: Path, tmp_path: Path
+) -> None:
+    bomb = tmp_path / "bomb.pdf"
+    bomb.write_bytes(many_words())
+    assert len(await read_all(workers, pdf)) == 3
+    with suppress(ExtractionFailed):
+        await workers.first("survey", path=str(bomb), first=1, last=1, options=OPTIONS)
+    assert sum(psutil.Process(pid).memory_info().vms for pid in worker_pids()) <= MOST_KEPT
+    assert len(await read_all(workers, pdf)) == 3
 
 
 async def test_a_worker_that_dies_is_an_error_and_is_replaced(

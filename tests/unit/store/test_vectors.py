@@ -289,3 +289,14 @@ def test_lost_vectors_are_named(tmp_path: Path) -> None:
     assert store.verify("others") == Proof(0)
     assert store.verify("texts", repair=True) == Proof(50, (), lost)
     assert store.verify("texts") == Proof(50)
+
+
+def test_a_chroma_that_could_not_be_opened_is_opened_later(tmp_path: Path) -> None:
+    (tmp_path / "chroma").write_text("in the way")
+    store = open_store(tmp_path)
+    with pytest.raises(StoreUnavailable, match="failed"):
+        store.agree(["texts"])
+    (tmp_path / "chroma").unlink()
+    store.upsert("texts", [Record("a", "a", {"n": 1})], unit(1, 0)[None])
+    assert store.verify("texts").problems == ()
+    store.close()

@@ -11,6 +11,8 @@ from mistral_ocr_mcp.errors import BadSetting
 KEY = "MISTRAL_API_KEY"
 ALLOWED = "MISTRAL_OCR_ALLOWED_DIR"
 SERVER = "MISTRAL_SERVER_URL"
+ROOTS = "QUINION_READ_ROOTS"
+"""Of quinion, whose servers this one may stand beside: what they may not read, it may not."""
 
 
 @dataclass(frozen=True)
@@ -18,13 +20,14 @@ class Settings:
     """What a server is started with.
 
     `allowed` is the variable as it was set, which messages repeat; `root` is the folder it
-    means, without links.
+    means, without links. `read_roots` are the folders that files may be read from; none: any.
     """
 
     allowed: str
     root: Path
     api_key: str = field(repr=False)
     server_url: str | None = None
+    read_roots: tuple[Path, ...] = ()
 
 
 def read_settings(environment: Mapping[str, str] = os.environ) -> Settings:
@@ -36,7 +39,11 @@ def read_settings(environment: Mapping[str, str] = os.environ) -> Settings:
     key = _read_key(environment.get(KEY, "").strip())
     allowed = environment.get(ALLOWED, "")
     return Settings(
-        allowed, _read_root(allowed), key, _read_url(environment.get(SERVER, "").strip())
+        allowed,
+        _read_root(allowed),
+        key,
+        _read_url(environment.get(SERVER, "").strip()),
+        _read_roots(environment.get(ROOTS, "")),
     )
 
 
@@ -69,6 +76,10 @@ def _read_root(allowed: str) -> Path:
     if not root.is_dir():
         raise BadSetting(f"{ALLOWED} is not a directory: {allowed!r}. Name a folder.")
     return root
+
+
+def _read_roots(paths: str) -> tuple[Path, ...]:
+    return tuple(Path(path).expanduser().resolve() for path in paths.split(os.pathsep) if path)
 
 
 def _read_url(url: str) -> str | None:

@@ -2,7 +2,7 @@
 
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,6 +19,10 @@ CONTENT_TYPES = {
     ".webp": "image/webp",
     ".gif": "image/gif",
 }
+
+_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+# Without O_NONBLOCK a pipe that has taken the file's place would hold us for ever.
+_FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
 @dataclass(frozen=True)
@@ -39,44 +43,53 @@ class Source:
 
 
 @contextmanager
-def open_source(file_path: str) -> Iterator[Source]:
+def open_source(file_path: str, roots: Sequence[Path] = ()) -> Iterator[Source]:
     """Open what `file_path` leads to.
 
     A link is followed, and what it leads to must be of a supported type itself: otherwise a
-    link named `x.pdf` could have any file on this machine uploaded.
+    link named `x.pdf` could have any file on this machine uploaded. Where `roots` are given, a
+    file outside of them is answered like one that is not there.
 
     Raises:
         Failure: not absolute, not there, not a file, not supported, empty or not readable.
     """
-    path = _resolve(file_path)
+    path = _resolve(file_path, roots)
     content_type = CONTENT_TYPES.get(path.suffix.lower())
     if content_type is None:
         raise Failure(
             f"Unsupported file type: {file_path} ({path.suffix or 'no extension'}). "
             f"Supported: {', '.join(CONTENT_TYPES)}"
         )
-    with _open(path) as stream:
+    with _open(path, roots) as stream:
         yield Source(Path(file_path).name, content_type, stream)
 
 
-def _resolve(file_path: str) -> Path:
+def _resolve(file_path: str, roots: Sequence[Path]) -> Path:
     if not Path(file_path).is_absolute():
         raise Failure(f"file_path must be an absolute path: {file_path}")
+    missing = Failure(f"File not found: {file_path!r}")
     try:
         path = Path(file_path).resolve(strict=True)
     except PermissionError as cause:
-        raise refuse("open", file_path, cause) from cause
+        # Which folders there are elsewhere is nobody's business either.
+        raise (missing if roots else refuse("open", file_path, cause)) from cause
     except (OSError, RuntimeError, ValueError) as cause:
-        raise Failure(f"File not found: {file_path!r}") from cause
+        raise missing from cause
+    if roots and _root_of(path, roots) is None:
+        raise missing
     if not path.is_file():
         raise Failure(f"Not a regular file: {file_path}")
     return path
 
 
-def _open(path: Path) -> BinaryIO:
+def _root_of(path: Path, roots: Sequence[Path]) -> Path | None:
+    return next((root for root in roots if path.is_relative_to(root)), None)
+
+
+def _open(path: Path, roots: Sequence[Path]) -> BinaryIO:
+    root = _root_of(path, roots)
     try:
-        # Without O_NONBLOCK a pipe that has taken the file's place would hold us for ever.
-        handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        handle = os.open(path, _FILE) if root is None else _open_below(root, path)
     except OSError as cause:
         raise refuse("open", path, cause) from cause
     stream = os.fdopen(handle, "rb")
@@ -88,3 +101,17 @@ def _open(path: Path) -> BinaryIO:
         stream.close()
         raise Failure(f"The file is empty: {path}")
     return stream
+
+
+def _open_below(root: Path, path: Path) -> int:
+    """Open step by step and through no link: what was resolved may have been swapped since."""
+    *folders, name = path.relative_to(root).parts or (".",)
+    handle = os.open(root, _FOLDER)
+    try:
+        for folder in folders:
+            below = os.open(folder, _FOLDER, dir_fd=handle)
+            os.close(handle)
+            handle = below
+        return os.open(name, _FILE, dir_fd=handle)
+    finally:
+        os.close(handle)

@@ -69,7 +69,10 @@ def make_tools(settings: Settings, sandbox: Sandbox) -> list[Tool]:
         file_path: FilePath, ctx: Context[Any, Any]
     ) -> Annotated[CallToolResult, Extracted]:
         """Extract the text of a PDF or image file as Markdown. Images are not saved."""
-        with open_source(file_path) as source, closing(Spool(_open_nothing)) as spool:
+        with (
+            open_source(file_path, settings.read_roots) as source,
+            closing(Spool(_open_nothing)) as spool,
+        ):
             async with reporting(ctx) as say:
                 pages = await Ocr(settings, spool, say).read(source, with_images=False)
         text = join(pages)
@@ -81,7 +84,7 @@ def make_tools(settings: Settings, sandbox: Sandbox) -> list[Tool]:
         """Extract a PDF or image file into a new folder inside `output_dir`: `content.md`, and
         the document's images as files that it shows. Returns paths, not contents."""
         with (
-            open_source(file_path) as source,
+            open_source(file_path, settings.read_roots) as source,
             sandbox.open_folder(output_dir) as folder,
             closing(Spool(folder.open_nameless)) as spool,
         ):

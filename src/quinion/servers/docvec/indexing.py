@@ -107,12 +107,16 @@ class Indexing:
         folder = Path(absolute(text))
         roots = self._index.engine.settings.read_roots
         # Nothing is not a name of the folder that this process was started in.
-        if not text or (roots and not any(folder.resolve().is_relative_to(root) for root in roots)):
+        if not text or (roots and not _is_within(folder, roots)):
             raise FileMissing(f"Directory not found: {folder}")
         check_folder(folder)
+        try:
+            files = list(find_files(folder, FORMATS, recursive=recursive))
+        except OSError as error:  # it has gone since
+            raise FileMissing(f"Directory not found: {folder}") from error
         sources: list[Source] = []
         errors: list[tuple[str, Problem]] = []
-        for found in find_files(folder, FORMATS, recursive=recursive):
+        for found in files:
             if isinstance(found, OSError):
                 closed = f"The folder {found.filename} may not be read by this server."
                 errors.append((str(found.filename), FileUnreadable(closed)))
@@ -289,6 +293,14 @@ class _Pages:
     async def finish(self) -> None:
         if self._total:
             await self._progress(self._total, self._total, "indexed")
+
+
+def _is_within(folder: Path, roots: Sequence[Path]) -> bool:
+    try:
+        real = folder.resolve()
+    except (OSError, ValueError, RuntimeError):  # a NUL, a loop of links, too long
+        return False
+    return any(real.is_relative_to(root) for root in roots)
 
 
 def absolute(text: str) -> str:

@@ -9,10 +9,9 @@ place of the old ones, if there were any, and fails as a whole: readers see one 
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from functools import partial
-from pathlib import Path
 
 from quinion.chunk.sections import chunk_sections
-from quinion.errors import NoContent, QuinionError
+from quinion.errors import ExtractionFailed, NoContent, QuinionError
 from quinion.model.line import LinedPage
 from quinion.model.page import document_method
 from quinion.model.policy import Policy, RevisionStatus, RevisionUpdate
@@ -75,7 +74,7 @@ class Ingestion:
                 f"No text was found in {file.path.name}, neither in its text layer nor by OCR."
             )
         vectors = await pipeline.embed(engine, chunks, len(pages), progress)
-        size = await in_thread(_size, file.real_path)
+        size = await in_thread(_size, file)
         registry = await self._knowledge.registry()
         async with self._knowledge.busy((policy.source, revision_id)):
             # The dates may have changed while the text was read.
@@ -116,5 +115,10 @@ def _chunk(pages: Sequence[LinedPage]) -> list[SectionChunk]:
     return chunks or chunk_sections(first)
 
 
-def _size(path: Path) -> int:
-    return path.stat().st_size
+def _size(file: Source) -> int:
+    try:
+        return file.real_path.stat().st_size
+    except OSError as error:
+        raise ExtractionFailed(
+            f"{file.path.name} went away while it was being read. Put it back and try again."
+        ) from error

@@ -1,0 +1,125 @@
+"""How long, and how much, a client may take to say what it wants.
+
+uvicorn waits for ever for the rest of a request, and keeps whatever comes before its headers
+have ended. Both are had by anybody who reaches the port, so here they have limits: on the
+connection for the head of a request, and around the app for its body. What is being answered
+may take as long as it takes.
+"""
+
+import asyncio
+from typing import Any
+
+import anyio
+from starlette.responses import PlainTextResponse
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
+HEAD_S = 20.0
+"""From the first byte, or from the connection, to the end of the headers."""
+MOST_HEAD_BYTES = 64 << 10
+BODY_S = 30.0
+"""For a body of any size, and a second more for each `BODY_RATE` bytes that have come."""
+BODY_RATE = 64 << 10
+
+
+class ImpatientProtocol(HttpToolsProtocol):
+    """A connection that is ended when the head of a request does not."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._deadline: asyncio.TimerHandle | None = None
+        self._head_bytes = 0
+        self._in_body = False
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        self._set_deadline()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._drop_deadline()
+        super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        if not self._in_body:
+            self._head_bytes += len(data)
+        super().data_received(data)
+        if self.transport.is_closing():
+            return
+        if self._head_bytes > MOST_HEAD_BYTES:
+            self.send_400_response("The headers are too long.")
+        elif self.cycle is None or self.cycle.response_complete:
+            # Also for the rest of a body that was refused: nobody is waiting for it.
+            self._set_deadline()
+
+    def on_headers_complete(self) -> None:
+        self._drop_deadline()
+        self._in_body = True
+        self._head_bytes = 0
+        super().on_headers_complete()
+
+    def on_message_complete(self) -> None:
+        self._in_body = False
+        super().on_message_complete()
+
+    def _set_deadline(self) -> None:
+        if self._deadline is None:
+            self._deadline = self.loop.call_later(HEAD_S, self.transport.close)
+
+    def _drop_deadline(self) -> None:
+        if self._deadline is not None:
+            self._deadline.cancel()
+            self._deadline = None
+
+
+class TimedBody:
+    """Answers 408 to a body that does not come, and ends its connection."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        request = _Request(receive, send)
+        with request.scope:
+            await self._app(scope, request.receive, request.send)
+        if request.is_late and not request.is_answered:
+            answer = PlainTextResponse(
+                "The request took too long to arrive. Send it again.",
+                408,
+                {"Connection": "close"},
+            )
+            await answer(scope, receive, send)
+
+
+class _Request:
+    """What has come of a request; `scope` is left when the rest takes too long, or will not come
+    because the client has gone: the SDK would take that for a fault."""
+
+    def __init__(self, receive: Receive, send: Send) -> None:
+        self.scope = anyio.CancelScope()
+        self.is_late = False
+        self.is_answered = False
+        self._receive = receive
+        self._send = send
+        self._is_whole = False
+        self._deadline = anyio.current_time() + BODY_S
+
+    async def receive(self) -> Message:
+        if self._is_whole:
+            return await self._receive()
+        with anyio.CancelScope(deadline=self._deadline) as patience:
+            message = await self._receive()
+            if message["type"] == "http.request":
+                self._deadline += len(message.get("body", b"")) / BODY_RATE
+                self._is_whole = not message.get("more_body", False)
+                return message
+        self.is_late = patience.cancelled_caught
+        self.scope.cancel()
+        await anyio.sleep_forever()
+        raise AssertionError  # pragma: no cover
+
+    async def send(self, message: Message) -> None:
+        self.is_answered = True
+        await self._send(message)

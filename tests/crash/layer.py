@@ -1,0 +1,364 @@
+"""Stands between a process and its files: every call that would change one is counted.
+
+A process is forked with a filter of the kernel (seccomp with user notification) that asks us about
+each system call that changes a file, before it is done. Those on files below one folder, and
+requests to Redis, are numbered in the order in which they come, over all threads and child
+processes. `decide` is asked about each: it may be done, fail with an error of ours, or be the
+moment at which the process is killed. So what is on the disk then is what all calls before it
+have left, and no other moment can be told from it.
+
+`strace` has its own injection, which counts for each thread apart and can't be told a folder; with
+threads that take turns its n-th call is another one every time.
+
+Not seen: what is written to mapped memory (SQLite's `-shm`, which it makes anew; Chroma's graph is
+written with calls). A kill of the process is not a loss of power: what the kernel was given stays.
+"""
+
+import ctypes
+import errno
+import faulthandler
+import fcntl
+import json
+import os
+import platform
+import select
+import signal
+import socket
+import struct
+import sys
+import time
+import traceback
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import psutil
+
+
+@dataclass(frozen=True, slots=True)
+class _Shape:
+    """A system call: its number (x86-64), and which of its arguments say what file it is about:
+    a descriptor, or a path and the descriptor of the folder that it starts from, if any."""
+
+    number: int
+    descriptor: int | None = None
+    path: int | None = None
+
+
+_CALLS = {
+    "write": _Shape(1, 0),
+    "pwrite64": _Shape(18, 0),
+    "writev": _Shape(20, 0),
+    "pwritev": _Shape(296, 0),
+    "pwritev2": _Shape(328, 0),
+    "sendfile": _Shape(40, 0),
+    "copy_file_range": _Shape(326, 2),
+    "fsync": _Shape(74, 0),
+    "fdatasync": _Shape(75, 0),
+    "sync_file_range": _Shape(277, 0),
+    "ftruncate": _Shape(77, 0),
+    "fallocate": _Shape(285, 0),
+    "truncate": _Shape(76, path=0),
+    "rename": _Shape(82, path=1),
+    "renameat": _Shape(264, 2, 3),
+    "renameat2": _Shape(316, 2, 3),
+    "mkdir": _Shape(83, path=0),
+    "mkdirat": _Shape(258, 0, 1),
+    "rmdir": _Shape(84, path=0),
+    "unlink": _Shape(87, path=0),
+    "unlinkat": _Shape(263, 0, 1),
+    "link": _Shape(86, path=1),
+    "linkat": _Shape(265, 2, 3),
+    "symlink": _Shape(88, path=1),
+    "symlinkat": _Shape(266, 1, 2),
+    "creat": _Shape(85, path=0),
+    "open": _Shape(2, path=0),
+    "openat": _Shape(257, 0, 1),
+    "sendto": _Shape(44, 0),
+}
+_NAMES = {shape.number: name for name, shape in _CALLS.items()}
+_FLAGS_AT = {"open": 1, "openat": 2}
+"""Which argument says what a file is opened for: of interest are those that may change it."""
+_TO_CHANGE = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC
+
+_SECCOMP, _SET_FILTER, _NEW_LISTENER, _NO_NEW_PRIVILEGES = 317, 1, 1 << 3, 38
+_ASK, _ALLOW = 0x7FC00000, 0x7FFF0000
+_LOAD, _IF_EQUAL, _IF_ANY_BIT, _RETURN = 0x20, 0x15, 0x45, 0x06
+_ARGUMENTS_AT = 16
+_RECEIVE, _SEND, _GO_ON = 0xC0502100, 0xC0182101, 1
+_NOTICE, _ANSWER = struct.Struct("=QIIiIQ6Q"), struct.Struct("=QqiI")
+_HERE = 2**32 - 100
+"""AT_FDCWD, as 32 bits."""
+_MOST_PATH = 4096
+
+KILL = 0
+"""What `decide` answers, instead of the number of an error, to have the process killed."""
+
+REDIS = "Redis"
+"""What a request to it is said to change, instead of a file."""
+
+Say = Callable[[Any], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One that would change something: its place among all of them, its name, and the file, as
+    seen from the folder."""
+
+    place: int
+    name: str
+    file: str
+
+
+@dataclass(slots=True)
+class Run:
+    """What a process did: the calls that were counted, how many of them before it said anything,
+    what it said, and how it ended."""
+
+    calls: list[Call] = field(default_factory=list)
+    unsaid: int = 0
+    said: list[Any] = field(default_factory=list)
+    status: int = 0
+    hung: bool = False
+
+
+Decide = Callable[[Call, Run], int | None]
+
+
+def let_all(_: Call, __: Run) -> None:
+    """Nothing is decided: calls are counted."""
+
+
+def why_not() -> str:
+    """Why there can be no layer here; empty: there can."""
+    if sys.platform != "linux" or platform.machine() != "x86_64":
+        return "calls of a process are counted on Linux on x86-64 only"
+    try:
+        with _forked(lambda _: None, None, 1.0) as (_, listener, _, _):
+            os.close(listener)
+    except OSError as error:
+        return f"the kernel does not let a process watch another one's calls here ({error})"
+    return ""
+
+
+def watch(
+    folder: Path,
+    work: Callable[[Say], None],
+    decide: Decide = let_all,
+    *,
+    log: Path | None = None,
+    timeout_s: float = 60.0,
+) -> Run:
+    """Do the work in a forked process, and answer for each change that it makes below the folder.
+
+    What it prints goes to `log`. It must be called from a process that has one thread.
+    """
+    run = Run()
+    deadline = time.monotonic() + timeout_s
+    with _forked(work, log, timeout_s) as (pid, listener, ears, ended):
+        poll = select.poll()
+        for descriptor in (listener, ears, ended):
+            poll.register(descriptor, select.POLLIN)
+        heard = b""
+        while True:
+            ready = dict(poll.poll(1000))
+            if ears in ready:
+                heard = _hear(ears, heard, run)
+            if ended in ready:
+                break
+            if ready.get(listener, 0) & select.POLLIN and not _answer(
+                listener, folder, decide, run
+            ):
+                break
+            if time.monotonic() > deadline:
+                run.hung = True
+                break
+        _kill(pid)
+        os.close(listener)
+        _hear(ears, heard, run)
+        run.status = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+    return run
+
+
+def _answer(listener: int, folder: Path, decide: Decide, run: Run) -> bool:
+    """Answer for one call; False: the process is to be killed in its stead."""
+    notice = bytearray(_NOTICE.size)
+    try:
+        fcntl.ioctl(listener, _RECEIVE, notice)
+    except OSError:  # who asked has died meanwhile
+        return True
+    id_, thread, _, number, _, _, *arguments = _NOTICE.unpack(notice)
+    name = _NAMES[number]
+    file = _find_file(thread, name, arguments, str(folder))
+    failure = None
+    if file is not None:
+        call = Call(len(run.calls), name, file)
+        failure = decide(call, run)
+        if failure == KILL:
+            return False
+        run.calls.append(call)
+        run.unsaid += not run.said
+    with suppress(FileNotFoundError):
+        answer = (0, -failure, 0) if failure else (0, 0, _GO_ON)
+        fcntl.ioctl(listener, _SEND, _ANSWER.pack(id_, *answer))
+    return True
+
+
+def _find_file(thread: int, name: str, arguments: list[int], folder: str) -> str | None:
+    """The file that a call is about, if it is below the folder."""
+    shape = _CALLS[name]
+    try:
+        if name == "sendto":
+            # Sockets have no names; a request to Redis begins with an asterisk.
+            return REDIS if _read(thread, arguments[1], 1) == b"*" else None
+        path = ""
+        if shape.path is not None:
+            path = os.fsdecode(_read(thread, arguments[shape.path], _MOST_PATH).split(b"\0")[0])
+        if not path.startswith("/"):
+            start = _HERE if shape.descriptor is None else arguments[shape.descriptor] & 0xFFFFFFFF
+            base = "cwd" if start == _HERE else f"fd/{start}"
+            path = os.path.normpath(Path(f"/proc/{thread}/{base}").readlink() / path)
+    except OSError:
+        return None
+    return path.removeprefix(f"{folder}/") if path.startswith(f"{folder}/") else None
+
+
+def _read(thread: int, address: int, most: int) -> bytes:
+    """Up to so many bytes of another process's memory; the next page may not be there."""
+    with Path(f"/proc/{thread}/mem").open("rb", buffering=0) as memory:
+        memory.seek(address)
+        most = min(most, 4096 - address % 4096) if most > 1 else most
+        found = memory.read(most)
+        if most > 1 and b"\0" not in found:
+            found += memory.read(_MOST_PATH)
+        return found
+
+
+def _hear(ears: int, heard: bytes, run: Run) -> bytes:
+    """Take what the process has said up to now; the rest of a line that it has not ended."""
+    with suppress(BlockingIOError):
+        while more := os.read(ears, 1 << 16):
+            heard += more
+    *lines, heard = heard.split(b"\n")
+    run.said += map(json.loads, lines)
+    return heard
+
+
+def _kill(pid: int) -> None:
+    """The process first, then the workers that it has left."""
+    family = psutil.Process(pid).children(recursive=True)
+    os.kill(pid, signal.SIGKILL)
+    for one in family:
+        with suppress(psutil.NoSuchProcess):
+            one.kill()
+
+
+@contextmanager
+def _forked(
+    work: Callable[[Say], None], log: Path | None, timeout_s: float
+) -> Iterator[tuple[int, int, int, int]]:
+    """A process that does the work: its id, and descriptors of what the kernel asks about it, of
+    what it says, and of its end."""
+    ears, mouth = os.pipe()
+    os.set_blocking(ears, False)
+    ours, theirs = socket.socketpair()
+    with closing(ours), closing(theirs):
+        pid = os.fork()
+        if not pid:
+            _live(work, log, mouth, theirs, timeout_s)
+        os.close(mouth)
+        message, descriptors, _, _ = socket.recv_fds(ours, 256, 1)
+    if not descriptors:
+        os.close(ears)
+        os.waitpid(pid, 0)
+        raise OSError(message.decode())
+    ended = os.pidfd_open(pid)
+    try:
+        yield pid, descriptors[0], ears, ended
+    finally:
+        with suppress(ProcessLookupError):
+            signal.pidfd_send_signal(ended, signal.SIGKILL)
+        with suppress(ChildProcessError):
+            os.waitpid(pid, 0)
+        os.close(ears)
+        os.close(ended)
+
+
+def _live(
+    work: Callable[[Say], None],
+    log: Path | None,
+    mouth: int,
+    to_parent: socket.socket,
+    timeout_s: float,
+) -> None:
+    """What the forked process does. It never comes back."""
+    status = 1
+    try:
+        if log:
+            paper = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+            os.dup2(paper, 1)
+            os.dup2(paper, 2)
+        try:
+            listener = _install()
+        except OSError as error:
+            to_parent.send(str(error).encode())
+            os._exit(1)
+        socket.send_fds(to_parent, [b"watched"], [listener])
+        os.close(listener)
+        to_parent.close()
+        # Where it hangs is in the log, before it is killed for it.
+        faulthandler.dump_traceback_later(timeout_s * 0.8, file=2)
+        work(lambda what: _say(mouth, what))
+        status = 0
+    except BaseException:
+        traceback.print_exc()
+        sys.stderr.flush()
+    finally:
+        os._exit(status)
+
+
+def _say(mouth: int, what: Any) -> None:
+    os.write(mouth, json.dumps(what).encode() + b"\n")
+
+
+class _Instruction(ctypes.Structure):
+    _fields_ = (
+        ("code", ctypes.c_uint16),
+        ("if_true", ctypes.c_uint8),
+        ("if_false", ctypes.c_uint8),
+        ("value", ctypes.c_uint32),
+    )
+
+
+class _Program(ctypes.Structure):
+    _fields_ = (("length", ctypes.c_uint16), ("filter", ctypes.POINTER(_Instruction)))
+
+
+def _install() -> int:
+    """Have the kernel ask about calls of this process and all that come of it; the descriptor at
+    which it does."""
+    code: list[tuple[int, int, int, int]] = []
+    for name, shape in _CALLS.items():
+        if name in _FLAGS_AT:
+            flags = _ARGUMENTS_AT + 8 * _FLAGS_AT[name]
+            code += [(_LOAD, 0, 0, 0), (_IF_EQUAL, 0, 3, shape.number)]
+            code += [(_LOAD, 0, 0, flags), (_IF_ANY_BIT, 0, 1, _TO_CHANGE), (_RETURN, 0, 0, _ASK)]
+        else:
+            code += [(_LOAD, 0, 0, 0), (_IF_EQUAL, 0, 1, shape.number), (_RETURN, 0, 0, _ASK)]
+    code.append((_RETURN, 0, 0, _ALLOW))
+    instructions = (_Instruction * len(code))(*(_Instruction(*one) for one in code))
+    program = _Program(len(code), instructions)
+    libc = ctypes.CDLL(None, use_errno=True)
+    if libc.prctl(_NO_NEW_PRIVILEGES, 1, 0, 0, 0):
+        raise _failure()
+    listener = libc.syscall(_SECCOMP, _SET_FILTER, _NEW_LISTENER, ctypes.byref(program))
+    if listener < 0:
+        raise _failure()
+    return int(listener)
+
+
+def _failure() -> OSError:
+    number = ctypes.get_errno() or errno.EPERM
+    return OSError(number, os.strerror(number))

@@ -1,0 +1,377 @@
+"""What is done to a home while it is watched: each operation, and what is there before it.
+
+A scene is looked at from outside: what the server's lists, stored texts and searches say, and
+which files the home keeps beside them. Times are left out, which differ from run to run.
+"""
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, replace
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+from mcp import Client
+
+from quinion.errors import QuinionError
+from quinion.model.policy import PolicyCategory, PolicyDraft, RevisionDraft, RevisionStatus
+from quinion.pipeline.engine import Engine, in_thread
+from quinion.pipeline.source import hash_file
+from quinion.servers import doclibrary, document_store, docvec, policy_kb
+from quinion.servers.contract import ContractServer
+from quinion.servers.doclibrary import records as library_records
+from quinion.servers.document_store import ingest as documents
+from quinion.servers.document_store import records as document_records
+from quinion.servers.docvec.records import Shelf
+from quinion.servers.policy_kb import records as policy_records
+from quinion.settings import Settings
+from quinion.store.blobs import IN_DOUBT
+from tests.documents import text_pdf
+
+Answer = dict[str, Any]
+State = dict[str, Any]
+
+REFERENCE = "26/00001/FUL"
+SOURCE = "NPPF"
+REVISION = {"source": SOURCE, "revision_id": "rev_NPPF_2024_12"}
+IN_FORCE = RevisionDraft("December 2024", date(2024, 12, 12))
+SUCCESSOR = RevisionDraft("January 2026", date(2026, 1, 1))
+DAYS = ("2025-12-31", "2026-01-01")
+SHELF = Shelf(Settings().docvec_collection)
+SLUG = "bats"
+CHANGING = frozenset({"ingested_at", "indexed_at", "date_added"})
+LEFT_OVER = ("library", "replacing", "dropped")
+"""Folders of the home whose files belong to a document, or to nothing."""
+
+
+def tell(word: str, paragraphs: int) -> str:
+    """A text about one thing, of several chunks."""
+    return "\n".join(
+        f"Paragraph {number} tells at some length of the {word}, of what the {word} does by day, "
+        f"and of where the {word} sleeps when the night is cold."
+        for number in range(paragraphs)
+    )
+
+
+class Stage:
+    """One engine with one server on it, asked through a client."""
+
+    def __init__(self, engine: Engine, server: ContractServer, files: Path) -> None:
+        self.engine = engine
+        self.server = server
+        self.files = files
+
+    async def ask(self, tool: str, **arguments: Any) -> Answer:
+        async with Client(self.server) as client:
+            result = await client.call_tool(tool, arguments)
+        return result.structured_content or {}
+
+    async def read(self, tool: str, **arguments: Any) -> Answer:
+        """Ask for something that is always to be had."""
+        answer = await self.ask(tool, **arguments)
+        assert not failure(answer), answer
+        return answer
+
+    async def records(self, collection: str) -> list[Any]:
+        """All that is stored there, in a form that can be compared and written as JSON."""
+        return sorted(
+            [
+                record.id,
+                record.text,
+                sorted((k, v) for k, v in record.metadata.items() if k not in CHANGING),
+            ]
+            for record in await self.engine.get(collection)
+        )
+
+    def kept(self) -> list[str]:
+        home = self.engine.settings.home
+        return sorted(
+            str(path.relative_to(home))
+            for folder in LEFT_OVER
+            for path in (home / folder).rglob("*")
+            # What is in doubt after a failure is decided at the next start.
+            if path.is_file() and path.suffix != IN_DOUBT
+        )
+
+
+Step = Callable[[Stage], Awaitable[Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class Server:
+    """A server, and how all that it keeps is looked at."""
+
+    name: str
+    build: Callable[[Engine], ContractServer]
+    look: Step
+
+
+@dataclass(frozen=True, slots=True)
+class Scene:
+    """An operation of a server.
+
+    `again` is how the same call may fail once it has been done, as its contract says.
+    """
+
+    server: Server
+    operation: str
+    prepare: Step
+    act: Step
+    again: str = ""
+    redis: bool = False
+
+    @property
+    def name(self) -> str:
+        place = " on redis" if self.redis else ""
+        return f"{self.server.name} {self.operation}{place}"
+
+
+def failure(answer: Mapping[str, Any]) -> str:
+    """The code of the error that an answer is, or what it says where its contract has no codes;
+    empty: it is none."""
+    return str(answer.get("error_type") or answer.get("error_code") or answer.get("error") or "")
+
+
+async def _worded(work: Awaitable[object]) -> Answer:
+    """What no tool does, answered as tools do."""
+    try:
+        await work
+    except QuinionError as error:
+        return {"status": "error", "error_type": error.code, "message": error.message}
+    return {"status": "success"}
+
+
+async def _has_worked(answer: Awaitable[Answer]) -> None:
+    said = await answer
+    assert not failure(said), said
+
+
+def write_files(folder: Path) -> None:
+    """What the operations take in."""
+    folder.mkdir()
+    for word, paragraphs in (("otter", 20), ("heron", 30), ("bats", 10), ("moles", 10)):
+        text_pdf(folder / f"{word}.pdf", tell(word, paragraphs))
+    notes = folder / "notes"
+    notes.mkdir()
+    (notes / "long.md").write_text(
+        "\n\n".join(f"# Chapter {number}\n\n{tell('newt', 8)}" for number in range(4))
+    )
+    (notes / "short.txt").write_text("A short text about toads.\n")
+
+
+# The Document Store
+
+
+async def _ingest(stage: Stage, name: str) -> Answer:
+    return await stage.ask(
+        "ingest_document", file_path=str(stage.files / name), application_ref=REFERENCE
+    )
+
+
+async def _one_document(stage: Stage) -> None:
+    await _has_worked(_ingest(stage, "heron.pdf"))
+
+
+async def _delete_document(stage: Stage) -> Answer:
+    sha256 = await in_thread(hash_file, stage.files / "heron.pdf")
+    id_ = next(document_records.possible_ids(REFERENCE, sha256))
+    return await _worded(documents.delete_document(stage.engine, id_))
+
+
+async def _look_at_documents(stage: Stage) -> State:
+    found = await stage.read("search_application_docs", query="the otter by day", max_results=3)
+    return {
+        "listed": await stage.records(document_records.REGISTRY),
+        "stored": await stage.records(document_records.CHUNKS),
+        "found": [hit["chunk_id"] for hit in found["results"]],
+        "kept": stage.kept(),
+    }
+
+
+# The Policy KB
+
+
+async def _register(stage: Stage) -> None:
+    knowledge = policy_kb.open_knowledge(stage.engine)
+    await knowledge.create_policy(
+        PolicyDraft(SOURCE, "A Framework", PolicyCategory.NATIONAL_POLICY)
+    )
+    await knowledge.create_revision(SOURCE, IN_FORCE)
+
+
+async def _register_and_ingest(stage: Stage) -> None:
+    await _register(stage)
+    await _has_worked(_ingest_revision(stage))
+
+
+async def _ingest_revision(stage: Stage, name: str = "otter.pdf") -> Answer:
+    file = str(stage.files / name)
+    return await stage.ask("ingest_policy_revision", **REVISION, file_path=file)
+
+
+async def _reindex(stage: Stage) -> Answer:
+    return await _ingest_revision(stage, "heron.pdf")
+
+
+async def _remove_revision(stage: Stage) -> Answer:
+    return await stage.ask("remove_policy_revision", **REVISION)
+
+
+async def _supersede(stage: Stage) -> Answer:
+    return await _worded(policy_kb.open_knowledge(stage.engine).create_revision(SOURCE, SUCCESSOR))
+
+
+async def _look_at_policies(stage: Stage) -> State:
+    knowledge = policy_kb.open_knowledge(stage.engine)
+    registry = await knowledge.registry()
+    shelves = await in_thread(registry.list_all_revisions)
+    found = {
+        day: await stage.read(
+            "search_policy", query="the animal by day", effective_date=day, n_results=3
+        )
+        for day in DAYS
+    }
+    return {
+        "listed": [
+            [
+                one.revision_id,
+                str(one.effective_from),
+                str(one.effective_to),
+                one.chunk_count,
+                one.page_count,
+                # One whose ingestion was given up has no text either, and says why.
+                one.status is RevisionStatus.ACTIVE,
+            ]
+            for shelf in shelves.values()
+            for one in shelf
+        ],
+        "stored": await stage.records(policy_records.CHUNKS),
+        "found": {day: [hit["text"] for hit in answer["results"]] for day, answer in found.items()},
+        "kept": stage.kept(),
+    }
+
+
+# DocVec
+
+
+async def _index(stage: Stage) -> Answer:
+    return await stage.ask("index_directory", dir_path=str(stage.files / "notes"))
+
+
+async def _index_first(stage: Stage) -> None:
+    await _has_worked(_index(stage))
+
+
+async def _add_notes(stage: Stage) -> None:
+    await _index_first(stage)
+    notes = stage.files / "notes"
+    (notes / "new.md").write_text("# New\n\n" + tell("vole", 12))
+    (notes / "other.txt").write_text("Another text, about a vole.\n")
+
+
+async def _change_note(stage: Stage) -> None:
+    await _index_first(stage)
+    (stage.files / "notes" / "long.md").write_text("# Changed\n\n" + tell("vole", 20))
+
+
+async def _move_note(stage: Stage) -> None:
+    await _index_first(stage)
+    notes = stage.files / "notes"
+    (notes / "long.md").rename(notes / "moved.md")
+
+
+async def _delete_note(stage: Stage) -> Answer:
+    return await stage.ask("delete_file", source_file=str(stage.files / "notes" / "long.md"))
+
+
+async def _delete_chunks(stage: Stage) -> Answer:
+    """All chunks but one of a file that has several."""
+    chunks = await stage.engine.get(SHELF.chunks)
+    ids = [one.id for one in chunks if one.metadata["chunk_index"]]
+    return await stage.ask("delete_chunks", ids=ids)
+
+
+async def _clear(stage: Stage) -> Answer:
+    return await stage.ask("clear_index", confirm=True)
+
+
+async def _look_at_index(stage: Stage) -> State:
+    found = await stage.read("search", query="the vole by day", n_results=3)
+    return {
+        "listed": await stage.records(SHELF.files),
+        "stored": await stage.records(SHELF.chunks),
+        "found": [hit["content"] for hit in found["data"]["results"]],
+        "kept": stage.kept(),
+    }
+
+
+# doclibrary
+
+
+async def _add(stage: Stage, name: str) -> Answer:
+    return await stage.ask("add_document", file_path=str(stage.files / name))
+
+
+async def _one_in_library(stage: Stage) -> None:
+    await _has_worked(_add(stage, "moles.pdf"))
+
+
+async def _two_in_library(stage: Stage) -> None:
+    await _one_in_library(stage)
+    await _has_worked(_add(stage, f"{SLUG}.pdf"))
+    await stage.ask("get_page_image", document_slug=SLUG, page_number=1)
+
+
+async def _add_bats(stage: Stage) -> Answer:
+    return await _add(stage, f"{SLUG}.pdf")
+
+
+async def _remove_bats(stage: Stage) -> Answer:
+    return await stage.ask("remove_document", document_slug=SLUG)
+
+
+async def _look_at_library(stage: Stage) -> State:
+    await stage.read("list_documents")  # what a dead process left is swept away by who lists first
+    found = await stage.read("search_documents", query="the bats by day", limit=3)
+    return {
+        "listed": await stage.records(library_records.DOCUMENTS),
+        "stored": await stage.records(library_records.CONTENT),
+        "found": [hit["content"] for hit in found["results"]],
+        "kept": stage.kept(),
+    }
+
+
+async def _ingest_otter(stage: Stage) -> Answer:
+    return await _ingest(stage, "otter.pdf")
+
+
+DOCUMENTS = Server("document-store", document_store.build, _look_at_documents)
+POLICIES = Server("policy-kb", policy_kb.build, _look_at_policies)
+INDEX = Server("docvec", docvec.build, _look_at_index)
+LIBRARY = Server("doclibrary", doclibrary.build, _look_at_library)
+
+_WITH_ONE_REGISTRY = (
+    Scene(DOCUMENTS, "ingest", _one_document, _ingest_otter),
+    Scene(DOCUMENTS, "delete", _one_document, _delete_document, "document_not_found"),
+    Scene(INDEX, "index new files", _add_notes, _index),
+    Scene(INDEX, "index a changed file", _change_note, _index),
+    Scene(INDEX, "index a moved file", _move_note, _index),
+    Scene(INDEX, "delete a file", _index_first, _delete_note),
+    Scene(INDEX, "delete chunks", _index_first, _delete_chunks),
+    Scene(INDEX, "clear", _index_first, _clear),
+    Scene(LIBRARY, "add", _one_in_library, _add_bats),
+    Scene(LIBRARY, "remove", _two_in_library, _remove_bats, f"Error: Document '{SLUG}' not found."),
+)
+_WITH_TWO = (
+    Scene(POLICIES, "ingest", _register, _ingest_revision),
+    Scene(POLICIES, "reindex", _register_and_ingest, _reindex),
+    Scene(POLICIES, "supersede", _register_and_ingest, _supersede, "revision_overlap"),
+    Scene(POLICIES, "remove", _register_and_ingest, _remove_revision),
+)
+SCENES = {
+    scene.name: scene
+    for scene in (
+        *_WITH_ONE_REGISTRY,
+        *_WITH_TWO,
+        *(replace(scene, redis=True) for scene in _WITH_TWO),
+    )
+}

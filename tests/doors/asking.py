@@ -1,0 +1,62 @@
+"""Calls of tools as plain HTTP: any argument can be sent, also what no client could encode."""
+
+import json
+from typing import Any
+
+import httpx2
+
+from tests.contract.process import HttpServer
+from tests.doors.house import TOKEN
+
+VERSION = "2026-07-28"
+META = {
+    "io.modelcontextprotocol/protocolVersion": VERSION,
+    "io.modelcontextprotocol/clientCapabilities": {},
+    "io.modelcontextprotocol/clientInfo": {"name": "plain", "version": "1"},
+}
+HEADERS = {
+    "Authorization": f"Bearer {TOKEN}",
+    "Content-Type": "application/json",
+    "Accept": "application/json, text/event-stream",
+    "MCP-Protocol-Version": VERSION,
+}
+
+Answer = dict[str, Any]
+
+
+def call(client: httpx2.Client, server: HttpServer, tool: str, arguments: Answer) -> Answer:
+    """The result of a tool call, whatever it is; it came without an error of the protocol."""
+    params = {"name": tool, "arguments": arguments}
+    reply = ask(client, server, "tools/call", params, {"Mcp-Name": tool})
+    assert "result" in reply, reply
+    result: Answer = reply["result"]
+    return result
+
+
+def ask(
+    client: httpx2.Client,
+    server: HttpServer,
+    method: str,
+    params: Answer,
+    headers: dict[str, str] | None = None,
+) -> Answer:
+    """The reply to one request of the protocol of 2026."""
+    body = {"jsonrpc": "2.0", "id": 1, "method": method, "params": {**params, "_meta": META}}
+    sent = {**HEADERS, "Mcp-Method": method, **(headers or {})}
+    answer = client.post(f"{server.address}/mcp", headers=sent, content=json.dumps(body))
+    assert answer.status_code < 500, answer.text
+    return parse(answer)
+
+
+def parse(answer: httpx2.Response) -> Answer:
+    """The reply, which comes as a stream of events where it took long."""
+    text = answer.text
+    if answer.headers["content-type"].startswith("text/event-stream"):
+        text = [line[6:] for line in text.splitlines() if line.startswith("data: ")][-1]
+    reply: Answer = json.loads(text)
+    return reply
+
+
+def text_of(result: Answer) -> str:
+    """All that a result says in words."""
+    return "\n".join(part.get("text", "") for part in result["content"])

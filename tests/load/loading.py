@@ -1,0 +1,117 @@
+"""A load on all servers, and what it does to them: `measure` is the test and `make load`.
+
+    searches alone → everything at once, for as long as is said; memory and handles are watched
+
+What is looked at: errors other than a clear "busy", the slope of memory and of open files after
+the first third, and the searches' p99 beside that of searches alone.
+"""
+
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import anyio
+import psutil
+
+from tests.contract.process import Home
+from tests.doors.house import DOCUMENT_STORE, House, open_house
+from tests.load.clients import READERS, SEARCHERS, WRITERS, Crowd, Tally
+
+MIB = 1 << 20
+
+
+@dataclass(frozen=True)
+class Report:
+    """What a run came to."""
+
+    lasting_s: float
+    calls: int
+    busy: int
+    failures: list[str]
+    idle_p99_s: float
+    p99_s: float
+    memory_mib: float
+    memory_growth_mib: float
+    handle_growth: float
+
+    @property
+    def slower(self) -> float:
+        """How many times slower searches are while all the rest goes on."""
+        return self.p99_s / self.idle_p99_s
+
+    def lines(self) -> list[str]:
+        return [
+            f"{SEARCHERS + READERS + WRITERS} clients for {self.lasting_s:.0f} s: "
+            f"{self.calls} calls, {self.busy} told to come again, {len(self.failures)} failures",
+            f"p99 of searches: {self.idle_p99_s * 1000:.0f} ms alone, "
+            f"{self.p99_s * 1000:.0f} ms under load: {self.slower:.1f} times",
+            f"memory: {self.memory_mib:.0f} MiB, {self.memory_growth_mib:+.0f} MiB after warm-up; "
+            f"open files: {self.handle_growth:+.1f}",
+        ]
+
+
+def measure(home: Home, lasting_s: float) -> Report:
+    """Start the servers, put the load on them, and say what it came to."""
+    folder = home.files / "load"
+    folder.mkdir()
+    with open_house(home, {"QUINION_WORKERS": "2"}) as house:
+        crowd = Crowd(house, folder)
+        anyio.run(_warm, crowd)
+        idle = anyio.run(_run, crowd, min(lasting_s / 2, 60.0), False)
+        with _watched(house) as samples:
+            loaded = anyio.run(_run, crowd, lasting_s, True)
+    settled = samples[len(samples) // 3 :]
+    return Report(
+        lasting_s,
+        loaded.calls,
+        loaded.busy,
+        [*idle.failures, *loaded.failures],
+        idle.p99("search"),
+        loaded.p99("search"),
+        settled[-1][1] / MIB,
+        _growth([(at, memory / MIB) for at, memory, _ in settled]),
+        _growth([(at, handles) for at, _, handles in settled]),
+    )
+
+
+async def _warm(crowd: Crowd) -> None:
+    """The first calls load models and start workers; they are not what is measured."""
+    await crowd.run(8.0, writing=True)
+
+
+async def _run(crowd: Crowd, lasting_s: float, writing: bool) -> Tally:
+    return await crowd.run(lasting_s, writing=writing)
+
+
+@contextmanager
+def _watched(house: House) -> Iterator[list[tuple[float, int, int]]]:
+    """Time, memory and open files of the server's process, once a second."""
+    process = psutil.Process(house[DOCUMENT_STORE].process.pid)
+    samples: list[tuple[float, int, int]] = []
+    stop = threading.Event()
+
+    def look() -> None:
+        while not stop.wait(1.0):
+            samples.append((time.monotonic(), process.memory_info().rss, process.num_fds()))
+
+    thread = threading.Thread(target=look)
+    thread.start()
+    try:
+        yield samples
+    finally:
+        stop.set()
+        thread.join()
+
+
+def _growth(points: Sequence[tuple[float, float]]) -> float:
+    """How much the straight line through the points rises from the first to the last."""
+    count = len(points)
+    middle_x = sum(x for x, _ in points) / count
+    middle_y = sum(y for _, y in points) / count
+    spread = sum((x - middle_x) ** 2 for x, _ in points)
+    if not spread:
+        return 0.0
+    slope = sum((x - middle_x) * (y - middle_y) for x, y in points) / spread
+    return slope * (points[-1][0] - points[0][0])

@@ -1,0 +1,36 @@
+"""Sixty-four clients at once: nothing fails but with a clear "busy", and nothing grows."""
+
+import pytest
+
+from tests.contract.conftest import NewHome, models, new_home  # noqa: F401 - fixtures here too
+from tests.load.loading import Report, measure
+
+LASTING_S = 30.0
+MOST_SLOWER = 5.0
+MOST_GROWTH_MIB = 100.0
+MOST_MORE_HANDLES = 20.0
+LEAST_P99_S = 0.05
+"""Where searches alone are faster than this, five times that is still no wait."""
+
+
+def judge(report: Report) -> list[str]:
+    """What is not as it should be."""
+    problems = []
+    if report.failures:
+        problems.append(f"{len(report.failures)} calls failed, the first: {report.failures[0]}")
+    if report.p99_s > MOST_SLOWER * max(report.idle_p99_s, LEAST_P99_S):
+        problems.append(f"searches are {report.slower:.1f} times slower under load")
+    if report.memory_growth_mib > MOST_GROWTH_MIB:
+        problems.append(f"memory grew by {report.memory_growth_mib:.0f} MiB")
+    if report.handle_growth > MOST_MORE_HANDLES:
+        problems.append(f"open files grew by {report.handle_growth:.0f}")
+    return problems
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(300)
+def test_sixty_four_clients_are_all_served(new_home: NewHome) -> None:  # noqa: F811
+    report = measure(new_home(), LASTING_S)
+    print("\n".join(report.lines()))
+    assert judge(report) == []
+    assert report.calls > 500, "hardly anything was done"
