@@ -37,8 +37,6 @@ from tests.doors.house import (
 SECRET = "The combination of the safe is ninety-one, seventeen, four."
 NAME = "secret.pdf"
 ROUNDS = 3
-OPENS_STEP_BY_STEP = {MISTRAL_OCR}
-"""The others open a path that they have resolved: see what is accepted in docs/security.md."""
 PATIENCE_S = 30.0
 """How long a call may take at the most: what blocks is found by this."""
 
@@ -341,11 +339,7 @@ def test_a_link_that_turns_all_the_time_shows_nothing_of_outside(
     _check_nothing_is_found(ground, client)
 
 
-@pytest.mark.parametrize(
-    "tool",
-    [tool for tool in TOOLS if tool.server in OPENS_STEP_BY_STEP],
-    ids=lambda tool: tool.name,
-)
+@pytest.mark.parametrize("tool", TOOLS, ids=lambda tool: tool.name)
 def test_a_link_in_the_place_of_a_folder_shows_nothing_of_outside(
     ground: Ground, client: httpx2.Client, tool: PathTool
 ) -> None:

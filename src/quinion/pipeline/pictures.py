@@ -12,6 +12,7 @@ from pathlib import Path
 
 from quinion.model.element import Box
 from quinion.pipeline.engine import Engine, in_thread
+from quinion.pipeline.frames import Frame
 from quinion.pipeline.turns import Turns
 
 MOST_BYTES = 512 << 20
@@ -34,7 +35,7 @@ class Pictures:
         """A page, as large as a client takes it."""
         return await self._get(
             f"{sha256}/page-{number}.png",
-            lambda: self._make("picture", path=path, page=number, box=None, limits={}),
+            lambda: self._draw(path, number, None),
         )
 
     async def crop(self, path: str, sha256: str, number: int, box: Box) -> bytes:
@@ -42,7 +43,7 @@ class Pictures:
         corners = "-".join(f"{value:.1f}" for value in asdict(box).values())
         return await self._get(
             f"{sha256}/part-{number}-{corners}.png",
-            lambda: self._make("picture", path=path, page=number, box=asdict(box), limits={}),
+            lambda: self._draw(path, number, asdict(box)),
         )
 
     async def formula(self, latex: str) -> bytes:
@@ -66,6 +67,10 @@ class Pictures:
             for folder in list(self._folder.iterdir()):
                 if folder.name != FORMULAS and folder.name not in listed:
                     self.drop(folder.name)
+
+    async def _draw(self, path: str, number: int, box: Frame | None) -> bytes:
+        real = await in_thread(os.path.realpath, path)  # workers pass through no link
+        return await self._make("picture", path=real, page=number, box=box, limits={})
 
     async def _make(self, job: str, **arguments: object) -> bytes:
         item = await self._engine.element_workers.first(job, **arguments)

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from quinion.errors import ExtractionFailed, FileMissing, FileUnreadable, UnsupportedFile
+from quinion.pipeline.opening import open_resolved
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,9 +25,8 @@ class Source:
 
 
 def hash_file(path: Path) -> str:
-    """The SHA-256 of the file's content. Blocking."""
-    # Not waiting for a writer, should the file have become a pipe since it was looked at.
-    with os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK), "rb") as file:
+    """The SHA-256 of the content of a file whose path was resolved. Blocking."""
+    with os.fdopen(open_resolved(path), "rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 

@@ -16,6 +16,7 @@ import sys
 import threading
 import traceback
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from dataclasses import asdict
 from functools import cache
 from pathlib import Path
@@ -26,6 +27,7 @@ from quinion.errors import ExtractionFailed, QuinionError
 from quinion.extract import about, document, lines, plain
 from quinion.model.passage import FORMATS
 from quinion.pipeline.frames import LENGTH_BYTES, Frame, decode, decode_length, encode
+from quinion.pipeline.opening import hold
 
 if TYPE_CHECKING:
     from quinion.embed.tokens import TokenCounter
@@ -114,8 +116,21 @@ def _listen(stdin: BinaryIO, requests: "queue.SimpleQueue[Frame]") -> None:
 
 
 def _answer(request: Frame) -> Iterator[Frame]:
+    arguments = request["arguments"]
+    with ExitStack() as stack:
+        if "path" in arguments:
+            try:
+                path = stack.enter_context(hold(Path(arguments["path"])))
+            except OSError as error:
+                yield _failure(f"it is not what it was when it was found ({error.strerror})")
+                return
+            arguments |= {"path": str(path)}
+        yield from _do(JOBS[request["job"]], arguments)
+
+
+def _do(job: Callable[..., Iterator[Frame]], arguments: Frame) -> Iterator[Frame]:
     try:
-        for item in JOBS[request["job"]](**request["arguments"]):
+        for item in job(**arguments):
             yield {"item": item}
         yield {"done": True}
     except QuinionError as error:

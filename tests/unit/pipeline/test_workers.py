@@ -77,10 +77,13 @@ async def test_an_error_of_the_job_is_raised_here_and_the_worker_is_kept(
 ) -> None:
     await workers.first("survey", path=str(pdf), first=1, last=1, options=OPTIONS)
     before = worker_pids()
+    letter = tmp_path / "a.docx"
+    letter.write_text("a letter")
     with pytest.raises(UnsupportedFile, match="docx"):
-        await workers.first(
-            "survey", path=str(tmp_path / "a.docx"), first=1, last=1, options=OPTIONS
-        )
+        await workers.first("survey", path=str(letter), first=1, last=1, options=OPTIONS)
+    letter.unlink()
+    with pytest.raises(ExtractionFailed, match="not what it was"):
+        await workers.first("survey", path=str(letter), first=1, last=1, options=OPTIONS)
     assert worker_pids() == before
 
 

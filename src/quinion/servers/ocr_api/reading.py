@@ -10,6 +10,8 @@ from functools import partial
 from pathlib import Path
 from typing import BinaryIO
 
+import anyio
+
 from quinion.errors import QuinionError
 from quinion.pipeline.frames import Frame
 from quinion.pipeline.tasks import together
@@ -46,6 +48,7 @@ class Reader:
             Problem: a page is asked for that is not there.
             QuinionError: the document cannot be read.
         """
+        path = Path(await anyio.Path(path).resolve())  # workers pass through no link
         try:
             await self._answer(path, wishes, target)
         except QuinionError as error:
