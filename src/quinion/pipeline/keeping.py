@@ -20,7 +20,8 @@ from quinion.settings import Settings
 from quinion.store.archive import copy_database, unchanged, unpack_archive, write_archive
 from quinion.store.chroma import DATABASE as CHROMA
 from quinion.store.journal import Journal
-from quinion.store.ledger import DATABASE, ROWS, Ledger
+from quinion.store.ledger import DATABASE, Ledger
+from quinion.store.shelves import ROWS
 
 BACKUPS = "backups"
 LEDGER = "ledger"

@@ -21,8 +21,9 @@ from quinion.model.record import Metadata, Record
 from quinion.store.checksum import sum_record
 from quinion.store.codes import WORD, encode
 from quinion.store.facts import fingerprint_holders, fingerprint_records
-from quinion.store.ledger import CODES, DATABASE, ROWS, STEP
+from quinion.store.ledger import DATABASE, STEP
 from quinion.store.rows import FLOAT, Vectors
+from quinion.store.shelves import CODES, ROWS
 
 MOST_LINES = 5
 """Of what SQLite says about a damaged file; it repeats itself."""

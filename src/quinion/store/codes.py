@@ -24,6 +24,8 @@ AT_ONCE = 8_192
 """Codes that are compared in one go: what a processor keeps close at hand."""
 SPARSE = 4
 """Where one in so many places is meant or fewer, their codes are gathered first."""
+GROWTH = 1.125
+"""How much more room is made than is needed, so that it is not made with every write."""
 FAR = np.iinfo(np.uint16).max
 """More bits than there are in a code."""
 
@@ -39,29 +41,31 @@ class Codes:
         self._rows = Rows(path, -(-len(centre) // WORD_BITS), WORD)
         # A copy in any case: the file is mapped to be read only.
         self._planes: Words = np.array(self._rows.all().T, order="C")
+        self._count = len(self._rows)
         self._lock = threading.Lock()
 
     def __len__(self) -> int:
         """How many places have a code."""
-        return int(self._planes.shape[1])
+        return self._count
 
     def write(self, places: Places, vectors: Vectors) -> None:
         """Put the code of each vector at its place."""
         codes = self._encode(vectors)
         with self._lock:
             self._rows.write(places, codes)
-            if len(self._rows) > len(self):
-                larger = np.zeros((self._planes.shape[0], len(self._rows)), WORD)
-                larger[:, : len(self)] = self._planes
+            if len(self._rows) > self._planes.shape[1]:
+                larger = np.zeros((len(self._planes), int(len(self._rows) * GROWTH)), WORD)
+                larger[:, : self._count] = self._planes[:, : self._count]
                 self._planes = larger
             self._planes[:, places] = codes.T
+            self._count = len(self._rows)
 
     def near(self, vector: Vectors, mask: Mask, count: int) -> Places:
         """At least `count` of the masked places, if there are so many, in ascending order: those
         whose codes differ least from that of the vector."""
         [code] = self._encode(vector.reshape(1, -1))
         planes = self._planes
-        mask = mask[: planes.shape[1]]
+        mask = mask[: min(self._count, planes.shape[1])]
         if np.count_nonzero(mask) * SPARSE <= len(mask):
             places = np.flatnonzero(mask)
             return places[_least(_compare(planes[:, places], code), count)]

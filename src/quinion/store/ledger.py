@@ -4,9 +4,8 @@ All that is read is read here: a record by its id, the records that pass a filte
 among few or a million, filtered or not. And what Chroma loses (a damaged folder, a crash of its
 own) can be made again from here without embedding anything.
 
-`ledger.db` (SQLite) has the texts and the metadata; `rows` has the vectors, each at the place
-that its record notes; `facts` finds records by what their metadata says; `codes` finds vectors
-that may be near where there are too many to look at each.
+`ledger.db` (SQLite) has the texts and the metadata; `shelves` has the vectors and finds the
+nearest; `facts` finds records by what their metadata says.
 
 A write is one transaction. Calls block and may come from many threads: there is one writer, and
 readers do not wait for it.
@@ -17,7 +16,7 @@ import sqlite3
 import threading
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import IntEnum
 from itertools import chain, count
@@ -31,11 +30,11 @@ from numpy.typing import NDArray
 from quinion.errors import StoreUnavailable
 from quinion.model.record import Metadata, Record
 from quinion.store.checksum import sum_metadata, sum_record
-from quinion.store.codes import Codes
 from quinion.store.facts import SCHEMA, Facts
 from quinion.store.filters import Where, matches
 from quinion.store.places import Mask, Places
-from quinion.store.rows import FLOAT, Rows, Vectors
+from quinion.store.rows import Vectors
+from quinion.store.shelves import MENDING, Shelves
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS collections (
@@ -100,17 +99,6 @@ STEP = 2_000
 """Records that are held in memory where all of them are gone through."""
 NONE = 0
 """The number of a collection that nothing was written to."""
-MENDING = "Run quinion verify --repair and, if that does not mend it, quinion rebuild."
-ROWS, CODES = ".rows", ".codes"
-EXACT = 20_000
-"""Among so many vectors the nearest are found by looking at each, in a few milliseconds."""
-FEW = 8_000
-"""As many as that where they lie apart, as those that pass a filter do."""
-CODED = 16_384
-"""From so many places on there are codes, so that they are there when they are needed."""
-LEAST_LOOKED_AT = 2_000
-LOOKED_AT = 40
-"""How many vectors are looked at for each that is wanted, where codes have chosen them."""
 
 
 class Change(IntEnum):
@@ -137,11 +125,8 @@ class Ledger:
     def __init__(self, folder: Path | None) -> None:
         self._folder = folder
         self._writing = threading.RLock()
-        self._opening = threading.RLock()
         self._readers: LifoQueue[sqlite3.Connection] = LifoQueue()
-        self._rows: dict[int, Rows] = {}
         self._numbers: dict[str, int] = {}
-        self._codes: dict[int, Codes] = {}
         self._live: dict[str, tuple[int, Mask, int]] = {}
         self._versions: Counter[str] = Counter()
         with self._failures():
@@ -151,6 +136,7 @@ class Ledger:
             self._writer.executescript(_SCHEMA + SCHEMA)
             self._add_checksums()
         self._facts = Facts(self._writer, self._read)
+        self._shelves = Shelves(folder, self._writer, self._read)
 
     @property
     def folder(self) -> Path | None:
@@ -159,9 +145,7 @@ class Ledger:
 
     def close(self) -> None:
         """Let go of the files."""
-        for rows in self._rows.values():
-            rows.close()
-        self._close_codes()
+        self._shelves.close()
         while not self._readers.empty():
             self._readers.get().close()
         self._writer.close()
@@ -223,25 +207,8 @@ class Ledger:
         """The places, of those on the mask, whose vectors are nearest, nearest first, and their
         distances. So many are given as there are, or `most`."""
         if mask is None:
-            mask, count = self._everybody(collection)
-        else:
-            count = int(np.count_nonzero(mask))
-        if not count:
-            return np.empty(0, np.int64), np.empty(0, np.float32)
-        number, vector = self._number(collection), vector.ravel()
-        codes = self._open_codes(number)
-        if codes and count > (EXACT if count * 2 > len(mask) else FEW):
-            places = codes.near(vector, mask, max(LEAST_LOOKED_AT, LOOKED_AT * most))
-        else:
-            places = np.flatnonzero(mask)
-        # Of unit vectors; what is rounded must not be nearer than the same.
-        distances = np.maximum(2.0 - 2.0 * self._open_rows(number).dot(places, vector), 0.0)
-        if len(places) > most:
-            reached = np.partition(distances, most - 1)[most - 1]
-            chosen = np.flatnonzero(distances <= reached)
-            places, distances = places[chosen], distances[chosen]
-        order = np.argsort(distances, kind="stable")[:most]
-        return places[order], distances[order]
+            mask, _ = self._everybody(collection)
+        return self._shelves.nearest(self._number(collection), vector, most, mask)
 
     def vectors(self, collection: str, records: Sequence[Record]) -> Vectors:
         """The vector of each of these records."""
@@ -250,7 +217,7 @@ class Ledger:
         places = {id_: place for _, id_, _, _, place in self._read(_RECORDS_OF, (number, ids))}
         if not places:
             return np.empty((0, 0), np.float32)
-        return self._open_rows(number).take(
+        return self._shelves.rows(number).take(
             np.fromiter((places[record.id] for record in records), np.int64)
         )
 
@@ -269,10 +236,7 @@ class Ledger:
             number = self._open(collection, vectors.shape[1])
             old = self._forget(number, [record.id for record in records])
             places = self._assign(number, records, old)
-            rows = self._open_rows(number, vectors.shape[1])
-            rows.write(places, vectors)
-            rows.sync()
-            self._encode(number, places, vectors)
+            self._shelves.write(number, places, vectors)
             self._writer.executemany(
                 _WRITE,
                 [
@@ -347,13 +311,7 @@ class Ledger:
             ):
                 self._writer.execute(statement, (number,))
             self._numbers.pop(collection, None)
-        if rows := self._rows.pop(number, None):
-            rows.close()
-        if codes := self._codes.pop(number, None):
-            codes.close()
-        for suffix in (ROWS, CODES):
-            if path := self._path(number, suffix):
-                path.unlink(missing_ok=True)
+        self._shelves.drop(number)
 
     def owing(self) -> list[str]:
         """The names of all collections of which Chroma is owed something."""
@@ -394,7 +352,7 @@ class Ledger:
                 "WHERE collection = ? AND id IN (SELECT value FROM json_each(?))"
             )
             places = dict(self._writer.execute(query, (number, ids)).fetchall())
-            rows = self._open_rows(number, checked=False)
+            rows = self._shelves.rows(number, checked=False)
             rows.write(np.fromiter((places[one.id] for one in records), np.int64), vectors)
             rows.sync()
             self._writer.executemany(
@@ -415,15 +373,7 @@ class Ledger:
             while step := self._writer.execute(_METADATA_AFTER, (number, last, STEP)).fetchall():
                 self._facts.note(number, [(place, _read_or_none(data)) for _, place, data in step])
                 last = step[-1][0]
-        with self._opening:
-            if self._folder and (rows := self._rows.pop(number, None)):
-                rows.close()  # its length is to be looked at again
-            if codes := self._codes.pop(number, None):
-                codes.close()
-            if path := self._path(number, CODES):
-                path.unlink(missing_ok=True)
-            with suppress(StoreUnavailable):  # where vectors are missing, whoever searches is told
-                self._open_codes(number)
+        self._shelves.renew(number)
 
     def _owe(self, number: int, ids: Sequence[str], change: Change) -> None:
         values = {"collection": number, "ids": json.dumps(list(ids)), "change": change}
@@ -489,76 +439,11 @@ class Ledger:
         (number,) = self._writer.execute(query, (collection,)).fetchone()
         return int(number)
 
-    def _open_rows(self, number: int, dimensions: int = 0, *, checked: bool = True) -> Rows:
-        with self._opening:
-            if number not in self._rows:
-                if not dimensions:
-                    query = "SELECT dimensions FROM collections WHERE number = ?"
-                    [(dimensions,)] = self._read(query, (number,))
-                rows = Rows(self._path(number, ROWS), dimensions)
-                if checked:
-                    self._check_length(number, rows)
-                self._rows[number] = rows
-            return self._rows[number]
-
-    def _check_length(self, number: int, rows: Rows) -> None:
-        """A file of vectors that was cut off or deleted must not pass for one of zeros."""
-        query = "SELECT max(place) FROM records WHERE collection = ?"
-        [(last,)] = self._read(query, (number,))
-        if last is not None and last >= len(rows):
-            rows.close()
-            raise StoreUnavailable(
-                f"{self._path(number, ROWS)} has {len(rows)} of the {last + 1} vectors that the "
-                f"ledger notes: it is damaged. {MENDING}"
-            )
-
     def _add_checksums(self) -> None:
         """To a ledger that was made before there were any."""
         columns = self._writer.execute("SELECT name FROM pragma_table_info('records')").fetchall()
         if ("checksum",) not in columns:
             self._writer.execute("ALTER TABLE records ADD COLUMN checksum INTEGER")
-
-    def _open_codes(self, number: int) -> Codes | None:
-        """The codes of a collection, if it has been large enough to need them."""
-        with self._opening:
-            if number not in self._codes:
-                query = "SELECT centre FROM collections WHERE number = ? AND centre NOTNULL"
-                for (centre,) in self._read(query, (number,)):
-                    self._make_codes(number, np.frombuffer(centre, FLOAT))
-            return self._codes.get(number)
-
-    def _make_codes(self, number: int, centre: Vectors) -> None:
-        codes = Codes(self._path(number, CODES), centre)
-        rows = self._open_rows(number)
-        for start in range(len(codes), len(rows), CODED):
-            places = np.arange(start, min(start + CODED, len(rows)))
-            codes.write(places, rows.take(places))
-        codes.sync()
-        self._codes[number] = codes
-
-    def _encode(self, number: int, places: Places, vectors: Vectors) -> None:
-        """Write the codes of these vectors, once there are so many that codes are needed."""
-        with self._opening:
-            if codes := self._open_codes(number):
-                codes.write(places, vectors)
-                codes.sync()
-            elif places.max() >= CODED:
-                centre = self._open_rows(number).take(np.arange(CODED)).mean(axis=0)
-                if path := self._path(number, CODES):
-                    path.unlink(missing_ok=True)  # of a transaction that was not completed
-                self._make_codes(number, centre)
-                self._writer.execute(
-                    "UPDATE collections SET centre = ? WHERE number = ?",
-                    (centre.astype(FLOAT).tobytes(), number),
-                )
-
-    def _close_codes(self) -> None:
-        with self._opening:
-            while self._codes:
-                self._codes.popitem()[1].close()
-
-    def _path(self, number: int, suffix: str) -> Path | None:
-        return self._folder / f"{number}{suffix}" if self._folder else None
 
     def _everybody(self, collection: str) -> tuple[Mask, int]:
         """Where the collection has records, and how many they are."""
@@ -566,7 +451,7 @@ class Ledger:
         known = self._live.get(collection)
         if known is None or known[0] != now:
             number = self._number(collection)
-            size = len(self._open_rows(number)) if number else 0
+            size = len(self._shelves.rows(number)) if number else 0
             mask = self._facts.everybody(number, size)
             known = self._live[collection] = now, mask, int(np.count_nonzero(mask))
         return known[1:]
@@ -611,7 +496,7 @@ class Ledger:
             except BaseException:
                 self._facts.unlearn()
                 self._numbers.clear()
-                self._close_codes()  # their centre may not have been noted
+                self._shelves.forget_codes()
                 if self._writer.in_transaction:  # on a full disk SQLite goes back by itself
                     self._writer.execute("ROLLBACK")
                 raise

@@ -57,7 +57,7 @@ def test_those_are_found_that_differ_least(seed: int, size: int, share: float, c
 def low_limits(monkeypatch: pytest.MonkeyPatch) -> None:
     """Codes for as few vectors as a test has."""
     for name, limit in {"CODED": 500, "EXACT": 600, "FEW": 300, "LEAST_LOOKED_AT": 300}.items():
-        monkeypatch.setattr(f"quinion.store.ledger.{name}", limit)
+        monkeypatch.setattr(f"quinion.store.shelves.{name}", limit)
 
 
 COUNT = 4_000

@@ -20,7 +20,7 @@ PARTS = ["ledger/ledger.db", "ledger/1.rows", "ledger/1.codes", "ledger", "chrom
 def _low_limits() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         for name, limit in (("CODED", 200), ("EXACT", 100), ("FEW", 100)):
-            patch.setattr(f"quinion.store.ledger.{name}", limit)
+            patch.setattr(f"quinion.store.shelves.{name}", limit)
         yield
 
 

@@ -49,7 +49,7 @@ def both(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Both]:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("quinion.store.ledger.CODED", request.param)
+        patch.setattr("quinion.store.shelves.CODED", request.param)
         yield fill(tmp_path_factory.mktemp("filters"))
 
 
@@ -94,8 +94,8 @@ def test_a_query_finds_what_chroma_finds_with_its_own_filter(
     both: Both, monkeypatch: pytest.MonkeyPatch, seed: int, limit: int, many: int
 ) -> None:
     """Whichever way it is found."""
-    monkeypatch.setattr("quinion.store.ledger.EXACT", many)
-    monkeypatch.setattr("quinion.store.ledger.FEW", many)
+    monkeypatch.setattr("quinion.store.shelves.EXACT", many)
+    monkeypatch.setattr("quinion.store.shelves.FEW", many)
     where = random_filter(random.Random(seed))
     vector = np.random.default_rng(seed).normal(size=8).astype(np.float32)
     vector /= np.linalg.norm(vector)

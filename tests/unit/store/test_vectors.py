@@ -158,7 +158,7 @@ def test_records_are_read_and_filtered_whichever_way(
     monkeypatch.setattr("quinion.store.chroma.PAGE", 7)
     monkeypatch.setattr("quinion.store.chroma.MOST_IDS", 5)
     for name in ("CODED", "EXACT", "FEW"):
-        monkeypatch.setattr(f"quinion.store.ledger.{name}", 10)
+        monkeypatch.setattr(f"quinion.store.shelves.{name}", 10)
     records = [Record(f"n{n}", "n", {"path": f"/{n % 2}/{n}", "all": "x"}) for n in range(60)]
     vectors = np.stack([unit(1, n / 30) for n in range(60)])
     store.upsert("many", records, vectors)

@@ -38,7 +38,7 @@ def _low_limits() -> Iterator[None]:
     """So that a small collection has codes."""
     with pytest.MonkeyPatch.context() as patch:
         for name, limit in (("CODED", 200), ("EXACT", 100), ("FEW", 100)):
-            patch.setattr(f"quinion.store.ledger.{name}", limit)
+            patch.setattr(f"quinion.store.shelves.{name}", limit)
         yield
 
 
