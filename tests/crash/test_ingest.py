@@ -22,8 +22,8 @@ from tests.crash.dying import die_at
 SAMPLES = Path(__file__).parents[2] / "samples"
 FILE = SAMPLES / "Transport_Assessment.pdf"
 FILE_CHUNKS = 5
-# An intent, the chunks two by two, the registry's line, the striking out: before and after each.
-MOMENTS = 2 * (1 + 3 + 1 + 1)
+# An intent, the chunks, the registry's line, the striking out: before and after each.
+MOMENTS = 2 * (1 + 1 + 1 + 1)
 ARGUMENTS = {"file_path": str(FILE), "application_ref": "26/00001/FUL"}
 INITIALIZE = {
     "id": 1,

@@ -1,4 +1,4 @@
-"""Two hundred clients that all write at once, which is more than is taken: who is told "busy" and
+"""Four hundred clients that all write at once, which is more than is taken: who is told "busy" and
 comes again is served in the end, and meanwhile others are served as ever."""
 
 import time
@@ -15,7 +15,7 @@ from tests.documents import PROSE
 from tests.doors.asking import HEADERS, META, parse
 from tests.doors.house import DOCVEC, House, open_house
 
-CLIENTS = 200
+CLIENTS = 400
 PAUSE_S = 0.5
 PATIENCE_S = 200.0
 

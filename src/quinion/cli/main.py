@@ -341,7 +341,7 @@ def restore(
 ) -> None:
     """Make a home of a backup, where nothing is kept yet.
 
-    Example: QUINION_HOME=~/restored quinion restore ~/quinion.tar
+    Example: quinion restore ~/quinion.tar
     """
     from quinion.cli.backup import run_restore
 

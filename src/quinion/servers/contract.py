@@ -34,7 +34,7 @@ Name = Annotated[str, Field(max_length=1_000)]
 SHOWN_CHARACTERS = 100
 SHOWN_NAMES = 50
 MOST_READING = 256
-MOST_WRITING = 32
+MOST_WRITING = 256
 """Calls of one server under way at once, of tools that only read and of those that do not. One
 more is told to come again: its client would give up before its turn, and all would be slower."""
 

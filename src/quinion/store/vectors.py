@@ -213,6 +213,8 @@ class VectorStore:
             return Survey(collection, self.count(collection))
         if settling := self._settling.get(collection):
             settling.join()
+        if not self._ledger.fingerprint(collection):
+            self._agree(collection)  # of another program, and taken in when it is first used
         self.catch_up(collection)
         with closing(Audit(self._ledger.folder)) as audit:
             findings = find_faults(audit, self._chroma, collection)

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from quinion.embed.local import LocalEmbedder
 from tests.contract import folder
 from tests.contract.conftest import NewHome
 from tests.contract.document_store.asking import (
@@ -152,15 +153,13 @@ def test_the_registry_has_placeholder_vectors(kept: Kept) -> None:
     assert entry.vector == [0.0] * DIMENSIONS
 
 
-def test_a_relevance_score_is_computed_from_the_squared_distance(kept: Kept) -> None:
-    # The query was the text of the first chunk, so its vector is that chunk's.
+def test_a_relevance_score_is_computed_from_the_squared_distance(kept: Kept, models: Path) -> None:
+    query = LocalEmbedder(models).embed_query(kept.chunks[0]["text"])
     vectors = {entry.id: entry.vector for entry in kept.stored[CHUNKS]}
-    query = vectors[kept.chunks[0]["chunk_id"]]
     assert len(kept.hits) == len(vectors)
     for hit in kept.hits:
         distance = math.dist(query, vectors[hit["chunk_id"]]) ** 2
-        # Queries are calculated in float32, documents perhaps in bfloat16.
-        assert hit["relevance_score"] == pytest.approx(max(0, 1 - distance / 2), abs=5e-3)
+        assert hit["relevance_score"] == pytest.approx(max(0, 1 - distance / 2), abs=1e-4)
 
 
 def test_a_chunk_is_nearest_to_its_own_text(kept: Kept) -> None:

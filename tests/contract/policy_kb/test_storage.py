@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from quinion.embed.local import LocalEmbedder
 from quinion.model.policy import PolicyCategory, PolicyDraft, RevisionStatus, RevisionUpdate
 from tests.contract import folder
 from tests.contract.folder import DIMENSIONS, Entry
@@ -133,15 +134,13 @@ def test_chunk_vectors_have_384_dimensions_and_unit_length(kept: Kept) -> None:
         assert math.hypot(*entry.vector) == pytest.approx(1, abs=1e-4)
 
 
-def test_a_relevance_score_is_computed_from_the_squared_distance(kept: Kept) -> None:
-    # The query was the text of the table, so its vector is that chunk's.
+def test_a_relevance_score_is_computed_from_the_squared_distance(kept: Kept, models: Path) -> None:
+    query = LocalEmbedder(models).embed_query(policies.TABLE)
     vectors = {entry.id: entry.vector for entry in kept.stored[COLLECTION]}
-    [query] = [entry.vector for entry in kept.of(OLD) if entry.text == policies.TABLE]
     assert len(kept.hits) == len(vectors)
     for hit in kept.hits:
         distance = math.dist(query, vectors[hit["chunk_id"]]) ** 2
-        # Queries are calculated in float32, documents perhaps in bfloat16.
-        assert hit["relevance_score"] == pytest.approx(max(0, 1 - distance / 2), abs=5e-3)
+        assert hit["relevance_score"] == pytest.approx(max(0, 1 - distance / 2), abs=1e-4)
     assert kept.hits[0]["text"] == policies.TABLE
 
 
