@@ -85,6 +85,15 @@ def text_pdf(path: Path, *pages: str) -> Path:
     return make_pdf(path, [Text(page) for page in pages])
 
 
+def hide_text(path: Path, number: int, text: str) -> Path:
+    """Put white text on a white part of a page (1-based) of a PDF: nobody sees it there."""
+    with pymupdf.open(path) as document:
+        page = document[number - 1]
+        page.insert_text((MARGIN, MARGIN), text, fontsize=FONT_SIZE, color=(1, 1, 1))
+        document.saveIncr()
+    return path
+
+
 def page_text(text: str) -> str:
     """What a text page's layer is read as: each of its lines ends in a line break."""
     return text.rstrip("\n") + "\n"

@@ -36,6 +36,7 @@ def _split_page(page: Page, measure: Measure, size: int) -> list[Passage]:
                 "page_number": page.number,
                 "page_position": str(_position(index, len(spans))),
             },
+            hidden=page.hidden,
         )
         for index, (start, end) in enumerate(spans)
     ]

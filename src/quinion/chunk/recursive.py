@@ -56,6 +56,7 @@ class Chunker:
         self._count = 0
         self._starts: list[int] = []
         self._numbers: list[int] = []
+        self._hidden: set[int] = set()
         self._pages = 0
 
     def add(self, page: Page) -> list[Chunk]:
@@ -66,6 +67,8 @@ class Chunker:
         if page.text:
             self._starts.append(self._base + len(self._text))
             self._numbers.append(page.number)
+            if page.hidden:
+                self._hidden.add(page.number)
             self._text += page.text
         return self._give(self._cut_paragraphs())
 
@@ -109,13 +112,15 @@ class Chunker:
             return None
         start, end = self._base + local[0], self._base + local[1]
         first, last = bisect_right(self._starts, start) - 1, bisect_right(self._starts, end - 1)
+        pages = tuple(self._numbers[first:last])
         self._count += 1
         return Chunk(
             index=self._count - 1,
             text=self._text[slice(*local)],
             start=start,
             end=end,
-            pages=tuple(self._numbers[first:last]),
+            pages=pages,
+            has_hidden=not self._hidden.isdisjoint(pages),
         )
 
 

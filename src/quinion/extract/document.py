@@ -48,7 +48,7 @@ class Options:
 class _File(Protocol):
     page_count: int
 
-    def look(self, index: int) -> tuple[float, str]: ...
+    def look(self, index: int) -> tuple[float, str, int]: ...
     def text(self, index: int) -> str: ...
     def rasterize(self, index: int, dpi: int, max_pixels: int) -> Raster: ...
 
@@ -68,13 +68,15 @@ def inspect(path: Path, options: Options) -> Inspection:
 class SurveyedPage:
     """A page as it is before anything is done about it.
 
-    `image_ratio` is the part of it that pictures cover; `text` is its text layer.
+    `image_ratio` is the part of it that pictures cover; `text` is its text layer, and `hidden`
+    how many characters of that cannot be seen on the page.
     """
 
     number: int
     page_count: int
     image_ratio: float
     text: str
+    hidden: int
 
 
 def survey(path: Path, first: int, last: int, options: Options) -> Iterator[SurveyedPage]:
@@ -85,8 +87,7 @@ def survey(path: Path, first: int, last: int, options: Options) -> Iterator[Surv
     """
     with _open(path, options) as file:
         for number in range(first, min(last, file.page_count) + 1):
-            ratio, text = file.look(number - 1)
-            yield SurveyedPage(number, file.page_count, ratio, text)
+            yield SurveyedPage(number, file.page_count, *file.look(number - 1))
 
 
 def probe(path: Path, page_numbers: Sequence[int], options: Options) -> tuple[PageKind, ...]:
@@ -104,7 +105,7 @@ def read_pages(path: Path, first: int, last: int, options: Options) -> Iterator[
     """The pages from `first` to `last` (1-based, both included), one at a time.
 
     A page that OCR does not get done with in time is left empty, and a warning is logged: one
-    such page must not cost all others.
+    such page must not cost all others. Hidden text is not looked for here.
 
     Raises:
         ToolMissing: a page needs OCR and Tesseract is not installed.

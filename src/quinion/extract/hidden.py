@@ -1,12 +1,12 @@
 """Text that nobody sees who looks at the page, but everybody gets who asks for its text.
 
-It may be meant for a machine, to instruct it, so it is told of in the log. What OCR programs lay
-invisibly over a scan is not hidden: the same words can be seen. Nor is white on a dark ground.
+It may be meant for a machine, to instruct it. So it is told of in the log, and counted, for its
+page to be flagged where it is delivered. What OCR programs lay invisibly over a scan is not hidden:
+the same words can be seen. Nor is white on a dark ground.
 
 Limits: text outside of the page is not read at all, and so not looked for, and a page with more
-text than any real one is not looked through. Text in any other
-colour than white on a ground of that colour, and text behind a picture that was put over it, are
-not noticed.
+text than any real one is not looked through. Text in any other colour than white on a ground of
+that colour, and text behind a picture that was put over it, are not noticed.
 """
 # PyMuPDF says that it has types, and leaves most of its functions without.
 # mypy: allow-untyped-calls
@@ -38,15 +38,17 @@ Content = Mapping[str, Any]
 """What PyMuPDF says of a page's text: blocks, lines, spans."""
 
 
-def warn_of_hidden(page: pymupdf.Page, content: Content, name: str) -> None:
-    """Log how much of the text of a page of this file cannot be seen, if any."""
-    if hidden := find_hidden(page, content):
+def count_hidden(page: pymupdf.Page, content: Content, name: str) -> int:
+    """How many characters of a page of this file cannot be seen; if there are any, it is logged."""
+    count = len(find_hidden(page, content))
+    if count:
         _log.warning(
             "%s, page %d: %d characters of its text cannot be seen on the page",
             name,
             page.number + 1,
-            len(hidden),
+            count,
         )
+    return count
 
 
 def find_hidden(page: pymupdf.Page, content: Content) -> str:

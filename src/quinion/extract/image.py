@@ -30,11 +30,11 @@ class ImageFile:
         self._max_pixels = max_pixels
         self.page_count = getattr(image, "n_frames", 1) if image.format == "TIFF" else 1
 
-    def look(self, index: int) -> tuple[float, str]:
+    def look(self, index: int) -> tuple[float, str, int]:
         """All of it is a picture, by definition, and none of it text; a frame over the limit is
         refused by its header."""
         self._seek(index)
-        return 1.0, ""
+        return 1.0, "", 0
 
     def text(self, index: int) -> str:
         """Nothing: pixels have no text layer."""

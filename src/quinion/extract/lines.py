@@ -10,18 +10,18 @@ rows of a page are what `page.get_text("text")` gives.
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 from quinion.errors import ExtractionFailed
 from quinion.extract.document import Options, read_pages
-from quinion.extract.hidden import warn_of_hidden
+from quinion.extract.hidden import LOOKED_THROUGH, count_hidden
 from quinion.extract.kind import FileKind, recognize
 from quinion.extract.mupdf import DAMAGE, pymupdf
 from quinion.model.line import Box, Line, LinedPage, lines_of_text
-from quinion.model.page import Method
+from quinion.model.page import Method, Page
 
 # Two pieces are on one row when the lower starts above the middle of the higher.
 _SHARED_HEIGHT = 0.5
@@ -71,7 +71,7 @@ def read_lined_pages(path: Path, first: int, last: int, options: Options) -> Ite
                 continue
             if document is None:
                 document = stack.enter_context(_open_again(path))
-            yield LinedPage(page, _read_layer(document, page.number, path.name))
+            yield _read_layer(document, page, path.name)
 
 
 def _open_again(path: Path) -> pymupdf.Document:
@@ -83,7 +83,8 @@ def _open_again(path: Path) -> pymupdf.Document:
         ) from cause
 
 
-def _read_layer(document: pymupdf.Document, number: int, name: str) -> tuple[Line, ...]:
+def _read_layer(document: pymupdf.Document, read: Page, name: str) -> LinedPage:
+    number = read.number
     try:
         page = document[number - 1]
         content = page.get_text("dict", flags=pymupdf.TEXTFLAGS_TEXT)
@@ -92,14 +93,16 @@ def _read_layer(document: pymupdf.Document, number: int, name: str) -> tuple[Lin
             f"Page {number} of {name} is damaged ({cause}). "
             "Get a fresh copy, or print it to a new PDF."
         ) from cause
-    warn_of_hidden(page, content, name)
+    hidden = count_hidden(page, content, name) if len(read.text) <= LOOKED_THROUGH else 0
     pieces = [
         piece
         for block in content["blocks"]
         for line in block.get("lines", ())
         if (piece := _read_piece(line, page.rotation_matrix)).text
     ]
-    return tuple(_line(number, row) for row in _rows(pieces))
+    return LinedPage(
+        replace(read, hidden=hidden), tuple(_line(number, row) for row in _rows(pieces))
+    )
 
 
 def _read_piece(line: Mapping[str, Any], turn: pymupdf.Matrix) -> _Piece:

@@ -11,7 +11,7 @@ from PIL import Image
 
 from quinion.errors import ExtractionFailed
 from quinion.extract.cover import Box, cover_ratio, span
-from quinion.extract.hidden import LOOKED_THROUGH, warn_of_hidden
+from quinion.extract.hidden import LOOKED_THROUGH, count_hidden
 from quinion.extract.mupdf import DAMAGE, pymupdf
 from quinion.extract.prose import has_running_text
 from quinion.extract.raster import Raster, fit_scale
@@ -39,20 +39,22 @@ class PdfFile:
         self.page_count: int = document.page_count
         self.metadata: dict[str, str | None] = document.metadata or {}
 
-    def look(self, index: int) -> tuple[float, str]:
-        """The part of the page that pictures cover, and its text layer.
+    def look(self, index: int) -> tuple[float, str, int]:
+        """The part of the page that pictures cover, its text layer, and how many characters of
+        that cannot be seen.
 
         Pictures are images, and line work if no text runs: a drawing may have no image at all,
-        and reaches as far as its lines do. Text that cannot be seen is warned of.
+        and reaches as far as its lines do.
         """
         with self._page(index) as page:
             content = page.get_textpage(flags=pymupdf.TEXTFLAGS_TEXT)
             text = self._within_limit(index, str(content.extractText()))
+            hidden = 0
             if len(text) <= LOOKED_THROUGH:
-                warn_of_hidden(page, content.extractDICT(), self._path.name)
+                hidden = count_hidden(page, content.extractDICT(), self._path.name)
             is_running = has_running_text(text)
             if is_running and not page.get_images():
-                return 0.0, text
+                return 0.0, text, hidden
             frame = _frame(page)
             # Not the pass above: an image within a line would break it.
             pictures = page.get_textpage(flags=pymupdf.TEXT_PRESERVE_IMAGES)
@@ -61,7 +63,7 @@ class PdfFile:
                 words: list[Box] = [word[:4] for word in content.extractWORDS()]
                 if len(words) < _TABLE_WORDS or cover_ratio(words, frame) < _TABLE_COVER:
                     boxes += _line_work(page, frame)
-            return cover_ratio(boxes, frame), text
+            return cover_ratio(boxes, frame), text, hidden
 
     def text(self, index: int) -> str:
         """The text layer."""

@@ -30,7 +30,8 @@ class Passage:
 
     `tokens` are the embedding model's, of the text alone. `heading` says what the text stands
     under where it does not say so itself, and is embedded before it; else it is empty.
-    `metadata` has the fields of the file's format; what does not apply is left out.
+    `metadata` has the fields of the file's format; what does not apply is left out. `hidden` is
+    how many characters cannot be seen on the page that it is from.
     """
 
     text: str
@@ -39,6 +40,7 @@ class Passage:
     tokens: int
     heading: str
     metadata: Mapping[str, str | int]
+    hidden: int = 0
 
 
 def passage_of_json(frame: Mapping[str, Any]) -> Passage:

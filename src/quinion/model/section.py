@@ -58,6 +58,7 @@ class SectionChunk:
     """A part of one section: `text` is exactly `section.text[start:end]`.
 
     `index` counts through the document. Chunks of a section follow each other and overlap.
+    `has_hidden` says that one of the pages has text that cannot be seen on it.
     """
 
     index: int
@@ -68,3 +69,4 @@ class SectionChunk:
     section_index: int
     start: int
     end: int
+    has_hidden: bool = False

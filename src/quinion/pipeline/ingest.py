@@ -104,9 +104,7 @@ async def read(
         await workers.run("probe", note, path=path, numbers=numbers, options=options)
     if decide(inspection, threshold, list(probed.values())) is Verdict.PICTURE:
         return Reading(inspection, [], probed)
-    pages = await _read_pages(
-        workers, path, [page["text"] for page in surveyed], options, progress, on_page
-    )
+    pages = await _read_pages(workers, path, surveyed, options, progress, on_page)
     await in_thread(check_unchanged, source)
     return Reading(inspection, pages, probed)
 
@@ -252,16 +250,14 @@ async def _survey(workers: Workers, path: str, options: Frame, room: "_Room") ->
 async def _read_pages(
     workers: Workers,
     path: str,
-    texts: Sequence[str],
+    surveyed: Sequence[Frame],
     options: Frame,
     progress: Progress,
     on_page: OnPage | None,
 ) -> list[Page]:
-    """The pages that have these text layers; where there is none, OCR reads them."""
-    layered = [number for number, text in enumerate(texts, 1) if has_layer(text)]
-    if not options["ocr"]:
-        layered = list(range(1, len(texts) + 1))
-    report = _Report(len(texts), progress)
+    """The pages, with the text layers that were found; where there is none, OCR reads them."""
+    layered = [page for page in surveyed if has_layer(page["text"]) or not options["ocr"]]
+    report = _Report(len(surveyed), progress)
     pages: dict[int, Page] = {}
     giving = anyio.Lock()
     following = 1
@@ -277,13 +273,14 @@ async def _read_pages(
         await report.tell(page)
 
     async def keep_layered() -> None:
-        for number in layered:
-            await keep(Page(number, texts[number - 1], Method.TEXT_LAYER))
+        for page in layered:
+            number, text, hidden = page["number"], page["text"], page["hidden"]
+            await keep(Page(number, text, Method.TEXT_LAYER, hidden=hidden))
 
     async def keep_read(item: Frame) -> None:
         await keep(Page(item["number"], item["text"], Method(item["method"]), item["confidence"]))
 
-    scanned = sorted({*range(1, len(texts) + 1)} - {*layered})
+    scanned = sorted({*range(1, len(surveyed) + 1)} - {page["number"] for page in layered})
     slices = _slices(scanned, SLICE_PAGES)
     read_scanned = partial(_share_out, workers, "read_pages", slices, keep_read, path, options)
     await together(keep_layered, read_scanned)

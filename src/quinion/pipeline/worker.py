@@ -7,6 +7,7 @@ The server ends a worker by closing its stdin or killing its process group. A se
 killed closes stdin too, so no worker and no Tesseract outlives it.
 """
 
+import errno
 import logging
 import os
 import queue
@@ -23,7 +24,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
 from quinion.chunk.passages import split_file_text
-from quinion.errors import ExtractionFailed, QuinionError
+from quinion.errors import ExtractionFailed, FileMissing, QuinionError
 from quinion.extract import about, document, lines, plain
 from quinion.model.passage import FORMATS
 from quinion.pipeline.frames import LENGTH_BYTES, Frame, decode, decode_length, encode
@@ -39,6 +40,8 @@ MOST_KEPT = 700 << 20
 """The address space that a worker may still have after a job, of which it needs 350 MB, or 470
 with a model. Damaged files leave something behind, and in the end nothing could be read."""
 PASSAGES_AT_ONCE = 64
+GONE = frozenset({errno.ENOENT, errno.ENOTDIR, errno.ELOOP})
+"""Why a file can't be opened that was there a moment ago."""
 
 
 def _survey(path: str, first: int, last: int, options: Frame) -> Iterator[Frame]:
@@ -119,12 +122,12 @@ def _answer(request: Frame) -> Iterator[Frame]:
     arguments = request["arguments"]
     with ExitStack() as stack:
         if "path" in arguments:
+            path = arguments["path"]
             try:
-                path = stack.enter_context(hold(Path(arguments["path"])))
+                arguments |= {"path": str(stack.enter_context(hold(Path(path))))}
             except OSError as error:
-                yield _failure(f"it is not what it was when it was found ({error.strerror})")
+                yield _gone(path) if error.errno in GONE else _failure(str(error.strerror))
                 return
-            arguments |= {"path": str(path)}
         yield from _do(JOBS[request["job"]], arguments)
 
 
@@ -149,6 +152,11 @@ def _has_grown() -> bool:
     except OSError:
         return False
     return pages * resource.getpagesize() > MOST_KEPT
+
+
+def _gone(path: str) -> Frame:
+    message = f"File not found: {path}. It has gone, or has become a link, since it was found."
+    return {"error": {"type": FileMissing.__name__, "message": message}}
 
 
 def _failure(reason: str) -> Frame:

@@ -96,7 +96,7 @@ def test_the_schemas_are_valid_and_closed_to_unknown_parameters(
 @pytest.mark.parametrize(
     ("tool", "expected"),
     [
-        ("ingest_document", [SUCCESS_KEYS, ALREADY_KEYS, SKIPPED_KEYS, ERROR_KEYS]),
+        ("ingest_document", [{*SUCCESS_KEYS, "warnings"}, ALREADY_KEYS, SKIPPED_KEYS, ERROR_KEYS]),
         (
             "search_application_docs",
             [{"status", "query", "results_count", "results", "truncated"}, ERROR_KEYS],
@@ -112,6 +112,7 @@ def test_the_schemas_are_valid_and_closed_to_unknown_parameters(
                     "chunk_count",
                     "text",
                     "next_chunk",
+                    "hidden_text",
                 },
                 ERROR_KEYS,
             ],
@@ -135,7 +136,7 @@ def test_the_output_schema_names_every_answer_of_the_contract(
 def test_the_output_schema_of_a_search_names_every_field_of_a_result(session: Session) -> None:
     tool = session.tools["search_application_docs"]
     assert set(part_of(tool, "Result")["properties"]) == RESULT_KEYS
-    assert set(part_of(tool, "ChunkMetadata")["properties"]) == set(CHUNK_FIELDS)
+    assert set(part_of(tool, "ChunkMetadata")["properties"]) == {*CHUNK_FIELDS, "hidden_text"}
 
 
 def test_the_server_says_who_it_is_and_how_to_use_it(session: Session) -> None:

@@ -64,6 +64,18 @@ def test_one_bad_file_costs_its_own_error_and_nothing_else(empty: Session, folde
     assert indexed(empty) == ["a.md", "z.txt"]
 
 
+def test_a_file_whose_name_is_not_text_is_said_to_be_renamed(empty: Session, folder: Path) -> None:
+    write(folder, {"a.md": "# A\n\nGood.\n"})
+    Path(os.fsdecode(os.fsencode(folder) + b"/caf\xe9.txt")).write_text("Good as well.\n")
+    data = index_all(empty, folder)
+    [error] = data["errors"]
+    assert error["file_path"] == str(folder / "caf\ufffd.txt")
+    assert error["error_code"] == "EXTRACTION_FAILED"
+    assert error["error"] == "Failed to extract content from text"
+    assert error["reason"] == f"The name of {error['file_path']} is not text in UTF-8. Rename it."
+    assert indexed(empty) == ["a.md"]
+
+
 def test_hidden_files_and_folders_are_skipped(empty: Session, folder: Path) -> None:
     write(folder, {"seen.md": "Seen.\n", ".hidden.md": "Hidden.\n", ".git/config.txt": "Git.\n"})
     write(folder, {"sub/.venv/lib.py": "x = 1\n", "sub/seen.py": "y = 2\n"})

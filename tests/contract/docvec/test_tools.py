@@ -41,6 +41,8 @@ READING = {"search", "search_with_filters", "search_with_budget", "get_index_sta
 INDEXING = {"index_file", "index_directory"}
 DELETING = {"delete_chunks", "delete_file", "clear_index"}
 TOOLS = READING | INDEXING | DELETING
+WARNED = {"warnings"}
+"""An addition that is left out where nothing is hidden."""
 PARAMETERS: list[Parameter] = [
     ("index_file", "file_path", {"string"}, True, NOTHING),
     ("index_directory", "dir_path", {"string"}, True, NOTHING),
@@ -117,8 +119,8 @@ def test_every_answer_is_one_of_two_envelopes(session: Session, tool: str) -> No
 @pytest.mark.parametrize(
     ("tool", "part", "fields"),
     [
-        ("index_file", "IndexedFile", FILE_KEYS | FILE_ADDITIONS),
-        ("index_directory", "IndexedDirectory", DIRECTORY_KEYS | DIRECTORY_ADDITIONS),
+        ("index_file", "IndexedFile", FILE_KEYS | FILE_ADDITIONS | WARNED),
+        ("index_directory", "IndexedDirectory", DIRECTORY_KEYS | DIRECTORY_ADDITIONS | WARNED),
         ("index_directory", "FileError", ERROR_KEYS | ERROR_ADDITIONS),
         ("search", "Found", SEARCH_KEYS | SEARCH_ADDITIONS),
         ("search", "Result", RESULT_KEYS),

@@ -49,3 +49,12 @@ def test_an_empty_page_has_no_passages_and_others_keep_their_numbers() -> None:
 def test_a_sentence_is_kept_whole_over_printed_lines() -> None:
     lines = "one two three four five. six seven\neight nine ten eleven. twelve thirteen\n" * 3
     assert all(passage.text.endswith(".") for passage in split(lines)[:-1])
+
+
+def test_every_passage_of_a_page_knows_how_much_is_hidden_on_it() -> None:
+    pages = [
+        Page(1, SENTENCE, Method.TEXT_LAYER),
+        Page(2, SENTENCE * 3, Method.TEXT_LAYER, hidden=46),
+    ]
+    passages = split_pages(pages, by_words, 20)
+    assert [passage.hidden for passage in passages] == [0, 46, 46]

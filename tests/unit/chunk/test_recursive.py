@@ -101,3 +101,19 @@ def test_a_chunk_is_given_before_the_last_page_is_there() -> None:
     given_early = [chunker.add(page) for page in pages_of(*["word " * 40] * 5)]
     assert [len(chunks) > 0 for chunks in given_early] == [False, True, True, True, True]
     assert chunker.finish()
+
+
+def test_a_chunk_knows_whether_a_page_of_it_has_hidden_text() -> None:
+    pages = [
+        Page(number, f"{'word ' * 11}.", Method.TEXT_LAYER, hidden=46 * (number == 2))
+        for number in range(1, 5)
+    ]
+    chunks = chunk_pages(pages, Sizes(80, 0))
+    assert [(chunk.pages, chunk.has_hidden) for chunk in chunks] == [
+        ((1,), False),
+        ((2,), True),
+        ((3,), False),
+        ((4,), False),
+    ]
+    [*_, spanning] = chunk_pages(pages[:2], Sizes(800, 0))
+    assert (spanning.pages, spanning.has_hidden) == ((1, 2), True)

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from quinion.extract.document import Options, survey
-from quinion.extract.hidden import find_hidden
+from quinion.extract.hidden import LOOKED_THROUGH, find_hidden
 from quinion.extract.lines import read_lined_pages
 from quinion.extract.mupdf import pymupdf
 from tests.documents import PROSE, Scan, make_pdf
@@ -76,7 +76,7 @@ def test_a_layer_of_ocr_under_a_scan_is_not_hidden(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("way", ["survey", "lines"])
-def test_hidden_text_is_warned_of_and_delivered_as_it_is(
+def test_hidden_text_is_warned_of_counted_and_delivered_as_it_is(
     tmp_path: Path, way: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     path, options = tmp_path / "a.pdf", Options(ocr=False)
@@ -84,11 +84,30 @@ def test_hidden_text_is_warned_of_and_delivered_as_it_is(
     with caplog.at_level(logging.WARNING):
         if way == "survey":
             [surveyed] = survey(path, 1, 1, options)
-            text = surveyed.text
+            text, hidden = surveyed.text, surveyed.hidden
         else:
             [lined] = read_lined_pages(path, 1, 1, options)
-            text = lined.page.text
+            text, hidden = lined.page.text, lined.page.hidden
     assert SECRET in text
+    assert hidden == len(SECRET)
     assert caplog.messages == [
         f"a.pdf, page 1: {len(SECRET)} characters of its text cannot be seen on the page"
     ]
+
+
+@pytest.mark.parametrize("way", ["survey", "lines"])
+def test_a_page_with_more_text_than_any_real_one_is_not_looked_through(
+    tmp_path: Path, way: str
+) -> None:
+    path, options = tmp_path / "a.pdf", Options(ocr=False)
+    document = pymupdf.open()
+    page = document.new_page(width=60_000)
+    page.insert_text((72, 100), "word " * (LOOKED_THROUGH // 5 + 1), fontsize=2)
+    page.insert_text((72, 200), SECRET, color=WHITE)
+    document.save(path)
+    if way == "survey":
+        [surveyed] = survey(path, 1, 1, options)
+        assert (len(surveyed.text) > LOOKED_THROUGH, surveyed.hidden) == (True, 0)
+    else:
+        [lined] = read_lined_pages(path, 1, 1, options)
+        assert (len(lined.page.text) > LOOKED_THROUGH, lined.page.hidden) == (True, 0)

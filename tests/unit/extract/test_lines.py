@@ -1,7 +1,7 @@
 import json
 import re
 from collections import Counter
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import pytest
@@ -164,3 +164,5 @@ def test_a_page_survives_json(tmp_path: Path) -> None:
     assert lined_page_of_json(json.loads(json.dumps(asdict(page)))) == page
     bare = LinedPage(page.page, lines_of_text(page.page))
     assert lined_page_of_json(json.loads(json.dumps(asdict(bare)))) == bare
+    hiding = replace(page, page=replace(page.page, hidden=46))
+    assert lined_page_of_json(json.loads(json.dumps(asdict(hiding)))) == hiding

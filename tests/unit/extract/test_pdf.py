@@ -165,9 +165,10 @@ def test_a_page_with_an_image_within_a_line_has_the_text_that_it_has_without(
         page.insert_text((202, 60 + 20 * line), "after it too, on the same line.")
     document.save(path)
     with open_pdf(path) as pdf:
-        ratio, text = pdf.look(0)
+        ratio, text, hidden = pdf.look(0)
         assert text == pdf.text(0)
         assert ratio == pytest.approx(8 * 100 / (595 * 842), abs=0.001)
+        assert hidden == 0
 
 
 def test_a_page_with_more_text_than_a_page_has_is_refused(

@@ -9,7 +9,7 @@ import anyio
 import psutil
 import pytest
 
-from quinion.errors import ExtractionFailed, UnsupportedFile
+from quinion.errors import ExtractionFailed, FileMissing, UnsupportedFile
 from quinion.extract import glance
 from quinion.extract.document import OCR_TIMEOUT_S
 from quinion.pipeline.worker import MOST_KEPT
@@ -82,7 +82,7 @@ async def test_an_error_of_the_job_is_raised_here_and_the_worker_is_kept(
     with pytest.raises(UnsupportedFile, match="docx"):
         await workers.first("survey", path=str(letter), first=1, last=1, options=OPTIONS)
     letter.unlink()
-    with pytest.raises(ExtractionFailed, match="not what it was"):
+    with pytest.raises(FileMissing, match="since it was found"):
         await workers.first("survey", path=str(letter), first=1, last=1, options=OPTIONS)
     assert worker_pids() == before
 

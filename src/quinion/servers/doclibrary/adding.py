@@ -14,7 +14,7 @@ import numpy as np
 from quinion.chunk.paged import split_pages
 from quinion.embed.port import Vectors
 from quinion.model.element import Element
-from quinion.model.page import Page
+from quinion.model.page import Page, count_hidden_by_page
 from quinion.model.record import Record
 from quinion.pipeline import ingest
 from quinion.pipeline.elements import find_elements
@@ -51,8 +51,11 @@ class Adding:
         self._library = library
         self._turns = Turns()
 
-    async def add(self, file_path: str, progress: Progress) -> tuple[Document, bool]:
-        """Add a PDF; the document, and whether it is new.
+    async def add(
+        self, file_path: str, progress: Progress
+    ) -> tuple[Document, bool, dict[int, int]]:
+        """Add a PDF; the document, whether it is new, and if so, how many characters cannot be
+        seen, by the number of each page that has such.
 
         Raises:
             FileProblem, ToolMissing: the file can't be taken in.
@@ -63,10 +66,11 @@ class Adding:
         async with self._turns.take(source.sha256):
             for document in await self._library.documents():
                 if document.sha256 == source.sha256:
-                    return document, False
-            return await self._take_in(source, progress), True
+                    return document, False, {}
+            document, hidden = await self._take_in(source, progress)
+            return document, True, hidden
 
-    async def _take_in(self, source: Source, progress: Progress) -> Document:
+    async def _take_in(self, source: Source, progress: Progress) -> tuple[Document, dict[int, int]]:
         engine = self._library.engine
         options = {"ocr": engine.settings.enable_ocr, "extension": source.path.suffix}
         about = await engine.workers.first("describe", path=str(source.real_path), options=options)
@@ -94,7 +98,8 @@ class Adding:
             date_added=now(),
             counts=count_types(elements),
         )
-        return await self._store(source, draft, reading.pages, elements)
+        document = await self._store(source, draft, reading.pages, elements)
+        return document, count_hidden_by_page(reading.pages)
 
     async def _store(
         self, source: Source, draft: Document, pages: Sequence[Page], elements: list[Element]
@@ -109,7 +114,7 @@ class Adding:
             document = replace(draft, slug=slug)
             records = [
                 *passage_records(slug, passages),
-                *map(figure_record, figures_of(slug, elements)),
+                *map(figure_record, figures_of(slug, elements, count_hidden_by_page(pages))),
             ]
             vectors = await self._embed(records)
             async with (

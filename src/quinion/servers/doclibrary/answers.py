@@ -13,6 +13,7 @@ from quinion.model.record import Hit
 from quinion.model.rows import to_csv, to_markdown
 from quinion.servers.contract import Answer, as_json
 from quinion.servers.doclibrary.records import TEXT, Document, Figure
+from quinion.servers.hiding import NOTE, HiddenText, Warnings, is_flagged
 
 SHOWN_CHARACTERS = 300
 """Of a result's content."""
@@ -35,6 +36,7 @@ class Result(BaseModel):
     score: float = Field(description="0 to 1, higher is better.")
     content: str
     element_label: str | None = None
+    hidden_text: HiddenText = False
 
     @classmethod
     def of(cls, hit: Hit) -> "Result":
@@ -48,6 +50,7 @@ class Result(BaseModel):
             score=hit.score,
             content=_shorten(hit.record.text),
             element_label=None if kind == TEXT else str(metadata["label"]),
+            hidden_text=is_flagged(metadata),
         )
 
     def word(self, place: int) -> str:
@@ -58,7 +61,8 @@ class Result(BaseModel):
             f"  Document: {self.document_slug}\n"
             f"  Page: {self.page_number}\n"
             f"  Score: {self.score:.1%}\n"
-            f"  Content: {self.content}"
+            + (f"  Note: {NOTE}\n" if self.hidden_text else "")
+            + f"  Content: {self.content}"
         )
 
 
@@ -92,6 +96,7 @@ class Details(BaseModel):
     table_csv: str | None = None
     latex: str | None = None
     box: list[float] = Field(description="Left, top, right, bottom in points on the page.")
+    hidden_text: HiddenText = False
 
     @classmethod
     def of(cls, figure: Figure, document: Document) -> "Details":
@@ -111,6 +116,7 @@ class Details(BaseModel):
             table_csv=to_csv(element.table)[:LONGEST_PART] if element.table else None,
             latex=figure.latex or None,
             box=[element.box.x0, element.box.y0, element.box.x1, element.box.y1],
+            hidden_text=figure.has_hidden,
         )
 
     def word(self) -> str:
@@ -120,6 +126,7 @@ class Details(BaseModel):
             f"Label: {self.element_label}",
             f"Document: {self.document_title} ({self.document_slug})",
             f"Page: {self.page_number}",
+            *([f"Note: {NOTE}"] if self.hidden_text else ()),
         ]
         parts = {
             "Caption": self.caption if self.caption != self.description else "",
@@ -239,6 +246,7 @@ class Added(BaseModel):
 
     status: Literal["added", "already_in_library"]
     document: Listed
+    warnings: Warnings = []
 
 
 class NotDescribed(BaseModel):

@@ -3,7 +3,7 @@
 import json
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -14,6 +14,7 @@ from quinion.embed.port import Vectors
 from quinion.model.element import Element, ElementType, element_of_json, fold_label
 from quinion.model.passage import Passage
 from quinion.model.record import Record
+from quinion.servers.hiding import flag, is_flagged
 from quinion.store.journal import Trace
 
 DOCUMENTS = "library_documents"
@@ -45,13 +46,17 @@ class Document:
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """An element as it is kept: what was found in the document, and what was said about it."""
+    """An element as it is kept: what was found in the document, and what was said about it.
+
+    `has_hidden` says that its page has text that cannot be seen there.
+    """
 
     id: str
     document_slug: str
     element: Element
     description: str = ""
     latex: str = ""
+    has_hidden: bool = False
 
 
 def possible_slugs(file: Path) -> Iterator[str]:
@@ -115,16 +120,20 @@ def passage_records(slug: str, passages: Sequence[Passage]) -> list[Record]:
                 "document_slug": slug,
                 "kind": TEXT,
                 "page_number": passage.metadata["page_number"],
+                **flag(bool(passage.hidden)),
             },
         )
         for index, passage in enumerate(passages)
     ]
 
 
-def figures_of(slug: str, elements: Iterable[Element]) -> list[Figure]:
-    """The document's elements, each with an id of its own."""
+def figures_of(
+    slug: str, elements: Iterable[Element], hidden: Collection[int] = ()
+) -> list[Figure]:
+    """The document's elements, each with an id of its own, given the pages with hidden text."""
     return [
-        Figure(f"{slug}:element:{index}", slug, element) for index, element in enumerate(elements)
+        Figure(f"{slug}:element:{index}", slug, element, has_hidden=element.page in hidden)
+        for index, element in enumerate(elements)
     ]
 
 
@@ -143,6 +152,7 @@ def figure_record(figure: Figure) -> Record:
             "element": json.dumps(asdict(element)),
             "description": figure.description,
             "latex": figure.latex,
+            **flag(figure.has_hidden),
         },
     )
 
@@ -156,6 +166,7 @@ def figure_of(record: Record) -> Figure:
         element=element_of_json(json.loads(str(metadata["element"]))),
         description=str(metadata["description"]),
         latex=str(metadata["latex"]),
+        has_hidden=is_flagged(metadata),
     )
 
 

@@ -43,6 +43,7 @@ from quinion.servers.doclibrary.answers import (
 from quinion.servers.doclibrary.enriching import Enriching
 from quinion.servers.doclibrary.library import Library
 from quinion.servers.doclibrary.records import Document
+from quinion.servers.hiding import NOTE, warn
 from quinion.servers.room import how_many_fit
 
 MOST_RESULTS = 50
@@ -115,6 +116,7 @@ def make_tools(library: Library) -> list[Tool]:
             f"{details.element_type.upper()}: {details.element_label}\n"
             f"Document: {document.title} ({document.slug})\n"
             f"Page: {details.page_number}\n"
+            + (f"Note: {NOTE}\n" if details.hidden_text else "")
             + "\n".join(dict.fromkeys((details.caption, details.description))),
             await in_thread(_encode, picture),
         )
@@ -217,9 +219,9 @@ def make_keeper_tools(library: Library) -> list[Tool]:
 
     async def add_document(file_path: PathText, ctx: Context) -> AddAnswer:
         """Add a PDF to the library."""
-        document, is_new = await adding.add(file_path, report_to(ctx))
+        document, is_new, hidden = await adding.add(file_path, report_to(ctx))
         status: Literal["added", "already_in_library"] = "added" if is_new else "already_in_library"
-        return AddAnswer(Added(status=status, document=Listed.of(document)))
+        return AddAnswer(Added(status=status, document=Listed.of(document), warnings=warn(hidden)))
 
     async def enrich_document(
         document_slug: Slug,

@@ -10,6 +10,7 @@ from pydantic import BaseModel, Field
 
 from quinion.model.record import Hit, Record
 from quinion.servers.contract import Answer
+from quinion.servers.hiding import HiddenText, Warnings
 
 
 class Failed(BaseModel):
@@ -30,6 +31,7 @@ class Ingested(BaseModel):
     contains_drawings: bool
     total_chars: int
     total_words: int
+    warnings: Warnings = []
 
 
 class AlreadyIngested(BaseModel):
@@ -62,6 +64,7 @@ class ChunkMetadata(BaseModel):
     extraction_method: str
     char_count: int
     word_count: int
+    hidden_text: HiddenText = False
 
 
 class Result(BaseModel):
@@ -111,6 +114,7 @@ class DocumentText(BaseModel):
         description="Addition: when the text is larger than a client can take, the `from_chunk` "
         "of the call that goes on from here; null when this is the end.",
     )
+    hidden_text: HiddenText = False
 
 
 class Listed(BaseModel):

@@ -17,7 +17,7 @@ from quinion.chunk.recursive import join_pages
 from quinion.embed.port import Vectors
 from quinion.errors import DocumentMissing, NoChunks, NoContent
 from quinion.model.chunk import Chunk
-from quinion.model.page import document_method
+from quinion.model.page import count_hidden_by_page, document_method
 from quinion.pipeline import ingest as pipeline
 from quinion.pipeline.engine import Engine, in_thread
 from quinion.pipeline.ingest import Reading
@@ -36,6 +36,7 @@ from quinion.servers.document_store.records import (
     registry_record,
     traces_of,
 )
+from quinion.servers.hiding import warn
 from quinion.store.filters import all_of
 
 EXTENSIONS = frozenset({".pdf", ".png", ".jpg", ".jpeg", ".tiff", ".tif", ".bmp"})
@@ -94,6 +95,7 @@ class Ingestion:
                 contains_drawings=document.contains_drawings,
                 total_chars=len(text),
                 total_words=len(text.split()),
+                warnings=warn(count_hidden_by_page(reading.pages)),
             )
 
     async def _find(self, application_ref: str, file_hash: str) -> str | None:

@@ -10,6 +10,7 @@ from quinion.model.chunk import Chunk
 from quinion.model.page import Method
 from quinion.model.record import Record
 from quinion.servers.document_store.classify import DocumentType
+from quinion.servers.hiding import flag
 from quinion.store.journal import Trace
 
 CHUNKS = "application_docs"
@@ -49,7 +50,7 @@ def chunk_records(document: Document, text: str, chunks: Sequence[Chunk]) -> lis
     """The chunks of the document's text as they are stored.
 
     `char_start` and `gap_before` are additions: with them the text can be put together again
-    with each character once.
+    with each character once. So is the flag of hidden text.
     """
     ends = [0, *(chunk.end for chunk in chunks)]
     return [
@@ -69,6 +70,7 @@ def chunk_records(document: Document, text: str, chunks: Sequence[Chunk]) -> lis
                 "word_count": chunk.word_count,
                 "char_start": chunk.start,
                 "gap_before": text[end_before : chunk.start],
+                **flag(chunk.has_hidden),
             },
         )
         for chunk, end_before in zip(chunks, ends, strict=False)

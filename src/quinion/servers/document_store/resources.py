@@ -16,6 +16,7 @@ from quinion.servers.document_store.classify import DocumentType
 from quinion.servers.document_store.listing import check_type, list_applications, list_documents
 from quinion.servers.document_store.records import REGISTRY
 from quinion.servers.document_store.text import read_text
+from quinion.servers.hiding import note
 from quinion.servers.reading import MOST_LISTED, address, go_on
 
 APPLICATIONS = "documents://applications"
@@ -73,7 +74,7 @@ def add_resources(server: ContractServer, engine: Engine) -> None:
         following = None
         if part.next_chunk is not None:
             following = address(DOCUMENT, document_id=document_id, from_chunk=part.next_chunk)
-        return go_on(part.text, following)
+        return go_on(note(part.text, part.hidden_text), following)
 
     @server.prompt(title="Review an application against policy")
     def review_application(

@@ -7,6 +7,7 @@ from quinion.model.record import Record
 from quinion.pipeline.engine import Engine
 from quinion.servers.document_store.answers import DocumentText, Listed
 from quinion.servers.document_store.records import CHUNKS, REGISTRY
+from quinion.servers.hiding import is_flagged
 from quinion.servers.room import how_many_fit
 
 JOINT = "\n\n"
@@ -36,6 +37,7 @@ async def read_text(
     records.sort(key=_index)
     parts = list(_once(records) if without_overlap else _whole(records))[from_chunk:]
     count = max(1, how_many_fit(parts))
+    shown = records[from_chunk : from_chunk + count]
     return DocumentText(
         document_id=document_id,
         file_path=document.file_path,
@@ -43,6 +45,7 @@ async def read_text(
         chunk_count=len(records),
         text=("" if without_overlap else JOINT).join(parts[:count]),
         next_chunk=from_chunk + count if count < len(parts) else None,
+        hidden_text=any(is_flagged(record.metadata) for record in shown),
     )
 
 

@@ -11,6 +11,7 @@ from pydantic import BaseModel, Field, JsonValue
 
 from quinion.model.record import Hit, Scalar
 from quinion.servers.contract import Answer
+from quinion.servers.hiding import Warnings
 
 T = TypeVar("T")
 
@@ -48,6 +49,7 @@ class IndexedFile(BaseModel):
     chunk_ids_omitted: int = Field(
         default=0, description="Addition: how many ids were left out because they do not fit."
     )
+    warnings: Warnings = []
 
 
 class FileError(BaseModel):
@@ -79,6 +81,7 @@ class IndexedDirectory(BaseModel):
     chunk_ids_omitted: int = Field(
         default=0, description="Addition: how many files were left out of `chunk_ids` likewise."
     )
+    warnings: Warnings = []
 
 
 class Result(BaseModel):

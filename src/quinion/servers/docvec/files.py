@@ -3,6 +3,7 @@
 from quinion.errors import FileMissing, InvalidInput
 from quinion.servers.docvec.answers import Stats
 from quinion.servers.docvec.index import Index
+from quinion.servers.hiding import is_flagged, note
 from quinion.servers.room import how_many_fit
 
 JOINT = "\n\n"
@@ -44,4 +45,6 @@ async def read_file(index: Index, path: str, from_chunk: int) -> tuple[str, int 
     chunks.sort(key=lambda chunk: int(chunk.metadata["chunk_index"]))
     rest = [chunk.text for chunk in chunks[from_chunk:]]
     count = max(1, how_many_fit(rest))
-    return JOINT.join(rest[:count]), from_chunk + count if count < len(rest) else None
+    shown = chunks[from_chunk : from_chunk + count]
+    text = note(JOINT.join(rest[:count]), any(is_flagged(chunk.metadata) for chunk in shown))
+    return text, from_chunk + count if count < len(rest) else None

@@ -8,6 +8,7 @@ never in two groups, so what is listed is always whole. A changed file keeps its
 until the new ones take their place.
 """
 
+import errno
 import os
 from collections.abc import AsyncIterator, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -19,7 +20,14 @@ import numpy as np
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 
 from quinion.embed.port import Vectors
-from quinion.errors import FileMissing, FileProblem, FileUnreadable, NoContent, ToolMissing
+from quinion.errors import (
+    ExtractionFailed,
+    FileMissing,
+    FileProblem,
+    FileUnreadable,
+    NoContent,
+    ToolMissing,
+)
 from quinion.model.passage import FORMATS, Format, Passage
 from quinion.model.record import Record
 from quinion.pipeline.engine import Change, in_thread
@@ -52,6 +60,8 @@ class Run:
     duplicates: int = 0
     moved: int = 0
     errors: list[tuple[str, Problem]] = field(default_factory=list)
+    hidden: dict[str, dict[int, int]] = field(default_factory=dict)
+    """How many characters cannot be seen, by the pages of each file that has such."""
 
     @property
     def total_chunks(self) -> int:
@@ -118,8 +128,7 @@ class Indexing:
         errors: list[tuple[str, Problem]] = []
         for found in files:
             if isinstance(found, OSError):
-                closed = f"The folder {found.filename} may not be read by this server."
-                errors.append((str(found.filename), FileUnreadable(closed)))
+                errors.append(_word_unreadable(found))
                 continue
             try:
                 sources.append(self._admit(str(found)))
@@ -213,6 +222,7 @@ class Indexing:
             for file, rows in changed:
                 await self._replace(file.path, [file_record(file)], chunk_records(file), rows)
         run.indexed.update({file.path: file.chunk_ids for file in group})
+        run.hidden.update({file.path: file.hidden for file in group if file.hidden})
         run.updated += len(changed)
 
     async def _add(self, parts: list[tuple[File, Vectors]]) -> None:
@@ -293,6 +303,14 @@ class _Pages:
     async def finish(self) -> None:
         if self._total:
             await self._progress(self._total, self._total, "indexed")
+
+
+def _word_unreadable(found: OSError) -> tuple[str, Problem]:
+    """A place that `find_files` could not look at: how it is shown, and what is wrong with it."""
+    name = os.fsencode(found.filename).decode(errors="replace")
+    if found.errno == errno.EILSEQ:
+        return name, ExtractionFailed(f"The name of {name} is not text in UTF-8. Rename it.")
+    return name, FileUnreadable(f"The folder {name} may not be read by this server.")
 
 
 def _is_within(folder: Path, roots: Sequence[Path]) -> bool:

@@ -10,6 +10,7 @@ from quinion.embed.port import Vectors
 from quinion.model.passage import Format, Passage
 from quinion.model.record import Record
 from quinion.pipeline.source import Source
+from quinion.servers.hiding import flag
 from quinion.store.journal import Trace
 
 CHUNKS, FILES = "docvec-chunks.", "docvec-files."
@@ -66,6 +67,15 @@ class File:
         return [chunk_id(self.source.sha256, index) for index in range(len(self.passages))]
 
     @property
+    def hidden(self) -> dict[int, int]:
+        """How many characters cannot be seen, by the number of each page that has such."""
+        return {
+            int(passage.metadata["page_number"]): passage.hidden
+            for passage in self.passages
+            if passage.hidden
+        }
+
+    @property
     def total_tokens(self) -> int:
         return sum(passage.tokens for passage in self.passages)
 
@@ -88,6 +98,7 @@ def chunk_records(file: File) -> list[Record]:
                 "doc_hash": file.source.sha256,
                 "token_count": passage.tokens,
                 **passage.metadata,
+                **flag(bool(passage.hidden)),
             },
         )
         for index, (id_, passage) in enumerate(zip(file.chunk_ids, file.passages, strict=True))

@@ -55,6 +55,7 @@ from quinion.servers.docvec.files import describe
 from quinion.servers.docvec.filters import read_filters
 from quinion.servers.docvec.index import Index
 from quinion.servers.docvec.indexing import Indexing, Run, absolute
+from quinion.servers.hiding import warn, warn_of_files
 from quinion.servers.room import how_many_fit
 
 MOST_RESULTS = 50
@@ -244,6 +245,7 @@ async def _index_file(
         file_format=str(chunks[0].metadata["file_format"]) if chunks else "",
         duplicate_of=str(chunks[0].metadata["source_file"]) if chunks and not run.indexed else None,
         chunk_ids_omitted=len(ids) - fitting,
+        warnings=warn(run.hidden.get(str(source.path), {})),
     )
 
 
@@ -251,10 +253,12 @@ async def _index_directory(
     indexing: Indexing, path: str, recursive: bool, progress: Progress
 ) -> IndexedDirectory:
     run = await indexing.index_directory(path, recursive=recursive, progress=progress)
+    warnings = warn_of_files(run.hidden)
     errors = [_file_error(run, place) for place in range(len(run.errors))]
-    shown_errors = errors[: how_many_fit(errors)]
-    rest = [*shown_errors, *run.indexed.items()]
-    shown = dict(list(run.indexed.items())[: how_many_fit(rest) - len(shown_errors)])
+    shown_errors = errors[: max(0, how_many_fit([*warnings, *errors]) - len(warnings))]
+    before = [*warnings, *shown_errors]
+    fitting = how_many_fit([*before, *run.indexed.items()]) - len(before)
+    shown = dict(list(run.indexed.items())[: max(0, fitting)])
     return IndexedDirectory(
         new_documents=len(run.indexed),
         duplicates_skipped=run.duplicates,
@@ -265,6 +269,7 @@ async def _index_directory(
         moved_documents=run.moved,
         errors_omitted=len(errors) - len(shown_errors),
         chunk_ids_omitted=len(run.indexed) - len(shown),
+        warnings=warnings,
     )
 
 

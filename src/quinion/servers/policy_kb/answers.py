@@ -11,6 +11,7 @@ from pydantic import BaseModel, Field
 from quinion.model.policy import Policy, Revision
 from quinion.model.record import Hit
 from quinion.servers.contract import Answer
+from quinion.servers.hiding import HiddenText, Warnings
 
 
 class Failed(BaseModel):
@@ -32,6 +33,7 @@ class Result(BaseModel):
     version_label: str
     section_ref: str
     page_number: int
+    hidden_text: HiddenText = False
 
     @classmethod
     def of(cls, hit: Hit) -> "Result":
@@ -84,6 +86,7 @@ class Section(BaseModel):
         description="Addition: when the section is larger than a client can take, the `from_part` "
         "of the call that goes on from here; null when this is the end.",
     )
+    hidden_text: HiddenText = False
 
 
 class PolicyEntry(BaseModel):
@@ -158,6 +161,7 @@ class Ingested(BaseModel):
     chunks_created: int
     page_count: int
     extraction_method: str
+    warnings: Warnings = []
 
 
 class Removed(BaseModel):

@@ -6,14 +6,15 @@ Nothing is changed before the last step but a status. That step puts the new chu
 place of the old ones, if there were any, and fails as a whole: readers see one or the other.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 
 from quinion.chunk.sections import chunk_sections
 from quinion.errors import ExtractionFailed, NoContent, QuinionError
 from quinion.model.line import LinedPage
-from quinion.model.page import document_method
+from quinion.model.page import count_hidden_by_page, document_method
 from quinion.model.policy import Policy, RevisionStatus, RevisionUpdate
 from quinion.model.section import SectionChunk
 from quinion.pipeline import ingest as pipeline
@@ -21,6 +22,7 @@ from quinion.pipeline.engine import Change, in_thread
 from quinion.pipeline.progress import Progress
 from quinion.pipeline.source import Source, admit
 from quinion.pipeline.turns import Turns
+from quinion.servers.hiding import warn
 from quinion.servers.policy_kb.answers import Ingested
 from quinion.servers.policy_kb.knowledge import KnowledgeBase
 from quinion.servers.policy_kb.records import chunk_records, trace_of
@@ -68,7 +70,8 @@ class Ingestion:
         engine = self._knowledge.engine
         lined = await pipeline.read_lined(engine, file, progress)
         pages = [page.page for page in lined]
-        chunks = await in_thread(_chunk, lined)
+        hidden = count_hidden_by_page(pages)
+        chunks = await in_thread(_chunk, lined, hidden)
         if not chunks:
             raise NoContent(
                 f"No text was found in {file.path.name}, neither in its text layer nor by OCR."
@@ -104,15 +107,19 @@ class Ingestion:
             chunks_created=len(chunks),
             page_count=len(pages),
             extraction_method=str(document_method(pages)),
+            warnings=warn(hidden),
         )
 
 
-def _chunk(pages: Sequence[LinedPage]) -> list[SectionChunk]:
+def _chunk(pages: Sequence[LinedPage], hidden: Mapping[int, int]) -> list[SectionChunk]:
     """The chunks of all pages. Where each page says the same, all of it passes for running
     headers; then the first page that says it stands for the others."""
     chunks = chunk_sections([line for page in pages for line in page.lines])
     first = next((page.lines for page in pages if page.lines), ())
-    return chunks or chunk_sections(first)
+    return [
+        replace(chunk, has_hidden=not hidden.keys().isdisjoint(chunk.pages))
+        for chunk in chunks or chunk_sections(first)
+    ]
 
 
 def _size(file: Source) -> int:

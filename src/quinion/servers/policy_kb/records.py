@@ -8,6 +8,7 @@ from quinion.model.dates import date_to_int, end_to_int
 from quinion.model.policy import Policy, Revision
 from quinion.model.record import Metadata, Record
 from quinion.model.section import SectionChunk
+from quinion.servers.hiding import flag, is_flagged
 from quinion.store.filters import Where, all_of, any_of
 from quinion.store.journal import Trace
 
@@ -56,7 +57,7 @@ def chunk_records(
     """The chunks of a revision as they are stored.
 
     What follows `chunk_index` are additions: with them sections are put together again, whole
-    and with each character once.
+    and with each character once. The last is the flag of hidden text.
     """
     followed = followed_metadata(revision)
     return [
@@ -77,6 +78,7 @@ def chunk_records(
                 "section_path": _PATH_JOINT.join(chunk.path),
                 "section_index": chunk.section_index,
                 "char_start": chunk.start,
+                **flag(chunk.has_hidden),
             },
         )
         for chunk in chunks
@@ -97,6 +99,7 @@ def chunk_of(record: Record) -> SectionChunk:
         section_index=int(data.get("section_index", index)),
         start=start,
         end=start + len(record.text),
+        has_hidden=is_flagged(data),
     )
 
 

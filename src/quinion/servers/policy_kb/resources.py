@@ -10,6 +10,7 @@ from quinion.model.dates import parse_date
 from quinion.model.policy import Revision
 from quinion.servers.completing import complete_by
 from quinion.servers.contract import ContractServer, Name, QueryText
+from quinion.servers.hiding import note
 from quinion.servers.policy_kb import prompts
 from quinion.servers.policy_kb.answers import Policies, PolicyEntry, Revisions, Section
 from quinion.servers.policy_kb.knowledge import KnowledgeBase
@@ -153,7 +154,7 @@ def _word(part: Section, revision: Revision, template: str, names: Mapping[str, 
     following = None
     if part.next_part is not None:
         following = address(template, **names, from_part=part.next_part)
-    return go_on(f"{cited}\n\n{part.text}", following)
+    return go_on(f"{cited}\n\n{note(part.text, part.hidden_text)}", following)
 
 
 def _listed(policy: PolicyEntry) -> Resource:

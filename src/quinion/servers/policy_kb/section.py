@@ -51,6 +51,7 @@ async def read_section(
         text=join_chunks(part),
         page_numbers=sorted({page for chunk in part for page in chunk.pages}),
         next_part=from_part + count if count < len(rest) else None,
+        hidden_text=any(chunk.has_hidden for chunk in part),
     )
 
 

@@ -1,5 +1,6 @@
 """Slugs, counts, and that what is written of a document is what is read of it."""
 
+from dataclasses import replace
 from datetime import UTC, datetime
 from itertools import islice
 from pathlib import Path
@@ -84,7 +85,8 @@ def test_an_element_is_read_as_it_was_written_and_has_an_id_of_its_own() -> None
     figures = figures_of("maps", elements)
     assert len({figure.id for figure in figures}) == 2
     described = Figure(figures[1].id, "maps", elements[1], "Energy.", "E = mc^2")
-    for figure in (*figures, described):
+    hiding = replace(described, has_hidden=True)
+    for figure in (*figures, described, hiding):
         assert figure_of(figure_record(figure)) == figure
     assert figure_record(described).text == "(8-3)\nEnergy."
 

@@ -1,0 +1,24 @@
+import errno
+import json
+
+import pytest
+
+from quinion.errors import ExtractionFailed, FileUnreadable
+from quinion.servers.docvec.indexing import _word_unreadable
+
+
+@pytest.mark.parametrize(
+    ("number", "kind", "says"),
+    [
+        (errno.EACCES, FileUnreadable, "may not be read"),
+        (errno.EILSEQ, ExtractionFailed, "Rename it"),
+    ],
+)
+def test_a_place_whose_name_is_not_text_can_be_told_of(
+    number: int, kind: type[Exception], says: str
+) -> None:
+    name, problem = _word_unreadable(OSError(number, "closed", "/notes/caf\udce9"))
+    assert name == "/notes/caf\ufffd"
+    assert type(problem) is kind
+    assert says in problem.message
+    json.dumps([name, problem.message], ensure_ascii=False).encode()
