@@ -53,7 +53,7 @@ def count_hidden(page: pymupdf.Page, content: Content, name: str) -> int:
 
 def find_hidden(page: pymupdf.Page, content: Content) -> str:
     """The text of the page that cannot be seen."""
-    spans = list(_spans(content))
+    spans = list(_suspects(content))
     invisible = [span for span in spans if span["alpha"] == 0]
     seen = [span for span in spans if span["alpha"]]
     pictures = _find_pictures(page) if invisible else []
@@ -65,11 +65,13 @@ def find_hidden(page: pymupdf.Page, content: Content) -> str:
     return " ".join(" ".join(span["text"] for span in hidden).split())
 
 
-def _spans(content: Content) -> Iterator[Span]:
+def _suspects(content: Content) -> Iterator[Span]:
+    """What may be hidden, by a look that costs little: on most pages there is nothing."""
     for block in content["blocks"]:
         for line in block.get("lines", ()):
             for span in line["spans"]:
-                if any(map(str.isalnum, span["text"])):
+                suspect = not span["alpha"] or span["size"] < SMALLEST or _is_white(span["color"])
+                if suspect and any(map(str.isalnum, span["text"])):
                     yield span
 
 
@@ -85,7 +87,7 @@ def _is_tiny(span: Span) -> bool:
 
 
 def _is_white(colour: int) -> bool:
-    return all(colour >> shift & 0xFF >= _WHITE for shift in (0, 8, 16))
+    return colour & 0xFF >= _WHITE and all(colour >> shift & 0xFF >= _WHITE for shift in (8, 16))
 
 
 def _without_contrast(page: pymupdf.Page, spans: Sequence[Span]) -> Iterator[Span]:
