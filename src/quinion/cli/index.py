@@ -15,7 +15,7 @@ from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, T
 from rich.table import Column, Table
 
 from quinion.cli.client import Answer, call, connect
-from quinion.cli.report import fail
+from quinion.cli.report import fail, warn
 from quinion.errors import FileMissing, InvalidInput
 from quinion.model.passage import FORMATS
 from quinion.servers import docvec
@@ -189,6 +189,7 @@ def _print_report(answers: dict[Path, Answer], pruned: list[str]) -> None:
             )
         else:
             typer.echo(f"{path}: {data['chunks_created']} chunks")
+        warn(path, data)
         _print_errors(data.get("errors", []))
     for file in pruned:
         typer.echo(f"removed, because it is gone: {file}")

@@ -15,6 +15,7 @@ from rich.table import Column, Table
 
 from quinion.cli.client import Answer, call, connect
 from quinion.cli.files import find_documents
+from quinion.cli.report import warn
 from quinion.errors import InvalidInput
 from quinion.servers import document_store
 from quinion.servers.document_store.ingest import EXTENSIONS
@@ -98,6 +99,8 @@ def _print_table(rows: list[tuple[str, Answer]]) -> None:
     for name, answer in rows:
         table.add_row(*map(escape, (name, *_cells(answer))))
     Console().print(table)
+    for name, answer in rows:
+        warn(name, answer)
     counts = Counter(answer["status"] for _, answer in rows)
     typer.echo(", ".join(f"{count} {status}" for status, count in sorted(counts.items())))
 

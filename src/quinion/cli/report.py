@@ -2,7 +2,8 @@
 
 import logging
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from typing import Any
 
 from quinion.errors import BadSetting, HomeInUse, InvalidDate, InvalidInput, QuinionError
 
@@ -42,6 +43,12 @@ def run_reporting(command: Callable[[], object]) -> None:
         sys.exit(EXIT_CODES.get(error.code, 1))
     except KeyboardInterrupt:
         sys.exit(INTERRUPTED)
+
+
+def warn(name: object, answer: Mapping[str, Any]) -> None:
+    """Say on stderr what an answer warns of; nothing, where it does not."""
+    for warning in answer.get("warnings", ()):
+        sys.stderr.write(f"{name}: {warning}\n")
 
 
 def fail(error: object) -> None:

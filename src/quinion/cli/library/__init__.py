@@ -13,7 +13,7 @@ import typer
 
 from quinion.cli.files import find_documents
 from quinion.cli.options import Json, Yes, ask, print_json, tell
-from quinion.cli.report import fail
+from quinion.cli.report import fail, warn
 from quinion.errors import InvalidInput, QuinionError
 
 if TYPE_CHECKING:
@@ -215,6 +215,7 @@ def _tell_added(file: Path, answer: "Answer") -> None:
         f"{file.name}: {document['slug']}, {document['total_pages']} pages, "
         f"{', '.join(counts) or 'no elements'}{known}"
     )
+    warn(file.name, answer)
 
 
 def _tell_enriched(answer: "Answer") -> None:

@@ -19,6 +19,7 @@ from quinion.cli.policy.asking import (
     parse_end,
     plain,
 )
+from quinion.cli.report import warn
 from quinion.errors import FileMissing, InvalidInput, PolicyExists, UnsupportedFile
 from quinion.model.dates import parse_date
 from quinion.model.policy import SEED_POLICIES, Revision, RevisionDraft
@@ -206,3 +207,5 @@ def _tell_ingested(as_json: bool, answer: "Answer") -> None:
         f"{answer['revision_id']}: {answer['page_count']} pages in {answer['chunks_created']} "
         f"chunks ({answer['extraction_method']}).",
     )
+    if not as_json:
+        warn(answer["revision_id"], answer)
