@@ -59,14 +59,15 @@ class Shelves:
         """The vectors of a collection; `dimensions` where it is about to be made.
 
         Raises:
-            StoreUnavailable: their file was cut off or deleted, unless it is not to be `checked`.
+            StoreUnavailable: their file can't be opened, or was cut off or deleted, unless it is
+                not to be `checked`.
         """
         with self._opening:
             if number not in self._rows:
                 if not dimensions:
                     query = "SELECT dimensions FROM collections WHERE number = ?"
                     [(dimensions,)] = self._read(query, (number,))
-                rows = Rows(self._path(number, ROWS), dimensions)
+                rows = self._open_rows(number, dimensions)
                 if checked:
                     self._check_length(number, rows)
                 self._rows[number] = rows
@@ -138,6 +139,16 @@ class Shelves:
         with self._opening:
             while self._codes:
                 self._codes.popitem()[1].close()
+
+    def _open_rows(self, number: int, dimensions: int) -> Rows:
+        path = self._path(number, ROWS)
+        try:
+            return Rows(path, dimensions)
+        except OSError as error:
+            raise StoreUnavailable(
+                f"{path} cannot be opened: {error.strerror}. "
+                "Check that the disk is not full and that the folder is writable."
+            ) from error
 
     def _check_length(self, number: int, rows: Rows) -> None:
         """A file of vectors that was cut off or deleted must not pass for one of zeros."""
