@@ -62,8 +62,9 @@ ABOUT_FAULTS = """\
 
 From a call on, all that would change something fails with `ENOSPC`, `EIO` or `EROFS`: until the \
 client is answered, or until a restart. The answer has to be an error of the contract, or true. \
-Where the disk is well again after the answer, all has to be as it was or as it was to be, and the \
-same call has to work in the same process. After the restart all is asked that is asked above.
+Where the disk is well again after the answer, clients have to find all as it was or as it was to \
+be, and the same call has to work in the same process; a file that could not be deleted may stay. \
+After the restart all is asked that is asked above.
 """
 
 ABOUT_OUTAGES = """\
