@@ -34,7 +34,6 @@ from quinion.pipeline.tasks import together
 from quinion.pipeline.workers import Workers
 from quinion.search.query import check_query
 from quinion.settings import Settings
-from quinion.store.apart import set_apart
 from quinion.store.backup import Part, load, save, sweep
 from quinion.store.chroma import Chroma, Place
 from quinion.store.filters import Where
@@ -271,12 +270,8 @@ class Engine:
         self,
         changes: Sequence["Change"],
         then: Callable[[], Awaitable[object]] | None = None,
-        *,
-        fresh: bool = True,
     ) -> None:
         """Put the records of each change in the place of what its trace names, and do `then`.
-
-        `fresh` vectors come from the model; others were stored before, and are kept as they are.
 
         Readers see the old ones or the new ones, and so does the next process if this one
         dies meanwhile; if `then` fails, the old ones are put back. Once begun it is not
@@ -293,7 +288,7 @@ class Engine:
                 intent = await self._begin(traces, backup)
                 try:
                     for change, (_, records, _) in zip(changes, old, strict=True):
-                        await in_thread(_exchange, store, change, records, fresh)
+                        await in_thread(_exchange, store, change, records)
                     if then:
                         await then()
                     await in_thread(self._journal.end, intent)
@@ -393,18 +388,16 @@ class Writer:
 
     async def upsert(self, collection: str, records: Sequence[Record], vectors: Vectors) -> None:
         """Write records; they are seen once the block has ended."""
-        apart = await in_thread(set_apart, records, vectors)
-        await in_thread(self._store.upsert, collection, records, apart)
+        await in_thread(self._store.upsert, collection, records, vectors)
 
 
 def _part(store: VectorStore, trace: Trace) -> Part:
     return trace.collection, *store.get_with_vectors(trace)
 
 
-def _exchange(store: VectorStore, change: Change, old: Sequence[Record], fresh: bool) -> None:
+def _exchange(store: VectorStore, change: Change, old: Sequence[Record]) -> None:
     stale = {record.id for record in old} - {record.id for record in change.records}
-    vectors = set_apart(change.records, change.vectors) if fresh else change.vectors
-    store.upsert(change.trace.collection, change.records, vectors)
+    store.upsert(change.trace.collection, change.records, change.vectors)
     store.delete_ids(change.trace.collection, sorted(stale))
 
 

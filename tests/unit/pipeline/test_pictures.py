@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
-from quinion.errors import ExtractionFailed
+from quinion.errors import FileMissing
 from quinion.pipeline.engine import Engine, open_engine
 from quinion.pipeline.pictures import Pictures
 from quinion.settings import Settings
@@ -87,7 +87,7 @@ async def test_a_folder_that_cannot_be_written_is_no_reason_not_to_show(
 
 
 async def test_what_cannot_be_made_leaves_nothing(engine: Engine, tmp_path: Path) -> None:
-    with pytest.raises(ExtractionFailed):
+    with pytest.raises(FileMissing):
         await Pictures(engine, tmp_path).page("/not/there", KEY, 1)
     assert kept(tmp_path) == []
 

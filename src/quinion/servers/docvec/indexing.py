@@ -265,8 +265,7 @@ class Indexing:
             [
                 Change(Trace.at(shelf.files, *paths), lines, placeholder(len(lines))),
                 Change(shelf.chunks_of(was or path), chunks, vectors),
-            ],
-            fresh=was is None,
+            ]
         )
 
     async def _remove(self, path: str) -> None:
