@@ -9,6 +9,7 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
 from typing import Any
@@ -16,6 +17,7 @@ from typing import Any
 import anyio
 import anyio.abc
 import anyio.streams.buffered
+import anyio.to_thread
 
 from quinion import errors
 from quinion.errors import ExtractionFailed, QuinionError
@@ -113,11 +115,14 @@ class Workers:
 
 
 class _Worker:
-    def __init__(self, process: anyio.abc.Process) -> None:
+    def __init__(
+        self, process: anyio.abc.Process, scratch: "tempfile.TemporaryDirectory[str]"
+    ) -> None:
         assert process.stdin is not None
         assert process.stdout is not None
         self.answered = True
         self._process = process
+        self._scratch = scratch
         self._stdin = process.stdin
         self._stdout = anyio.streams.buffered.BufferedByteReceiveStream(process.stdout)
 
@@ -125,15 +130,23 @@ class _Worker:
     async def start(cls, module: str) -> "_Worker":
         # -P: the current folder is the user's, and nothing in it may be imported.
         command = [sys.executable, "-P", "-m", module]
-        return cls(
-            await anyio.open_process(
-                command,
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=None,
-                start_new_session=True,
-            )
+        # Of its own, because who is killed does not tidy up.
+        try:
+            scratch = await anyio.to_thread.run_sync(_make_scratch)
+        except OSError as error:
+            raise ExtractionFailed(
+                f"There is no room for temporary files ({error.strerror}). Free some space in "
+                f"{tempfile.gettempdir()}, or set TMPDIR to another folder."
+            ) from error
+        process = await anyio.open_process(
+            command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=None,
+            env={**os.environ, "TMPDIR": scratch.name},
+            start_new_session=True,
         )
+        return cls(process, scratch)
 
     async def send(self, frame: Frame) -> None:
         self.answered = False
@@ -156,6 +169,11 @@ class _Worker:
             os.killpg(self._process.pid, signal.SIGKILL)
         with anyio.CancelScope(shield=True):
             await self._process.aclose()
+            await anyio.to_thread.run_sync(self._scratch.cleanup)
+
+
+def _make_scratch() -> "tempfile.TemporaryDirectory[str]":
+    return tempfile.TemporaryDirectory(prefix="quinion-", ignore_cleanup_errors=True)
 
 
 def _error(description: Frame) -> QuinionError:

@@ -172,3 +172,18 @@ async def test_a_worker_can_be_had_ready_before_there_is_work(workers: Workers, 
     [ready] = set(psutil.Process().children()) - before
     await workers.first("survey", path=str(pdf), first=1, last=1, options=OPTIONS)
     assert set(psutil.Process().children()) - before == {ready}
+
+
+async def test_a_worker_that_is_killed_leaves_no_temporary_files(
+    pdf: Path, pipe: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(scratch))
+    workers = Workers(1, silence_s=2)
+    assert len(await read_all(workers, pdf)) == 3
+    assert len(list(scratch.iterdir())) == 1
+    with pytest.raises(ExtractionFailed, match="2 seconds"):
+        await workers.first("survey", path=str(pipe), first=1, last=1, options=OPTIONS)
+    assert list(scratch.iterdir()) == []
+    await workers.close()
