@@ -54,6 +54,8 @@ async def open_ours(home: Path) -> AsyncIterator[Write]:
 
         async def write(records: list[Record], vectors: Vectors) -> None:
             await in_thread(store.upsert, SHELF.chunks, records, vectors)
+            # Chroma's copy is part of the cost, whoever waits for it otherwise.
+            await in_thread(store.catch_up, SHELF.chunks)
 
         yield write
 

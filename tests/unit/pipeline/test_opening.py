@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from quinion.pipeline.opening import hold, open_resolved
+from quinion.pipeline.source import hash_file
 
 
 def read(path: Path) -> bytes:
@@ -38,6 +39,13 @@ def test_a_link_on_the_way_is_not_followed(file: Path, above: int) -> None:
     assert file.read_text() == "a secret"  # by its name
     with pytest.raises(OSError, match=r"(?i)symbolic|directory"):
         read(file)
+
+
+def test_what_is_hashed_is_reached_through_no_link(file: Path, tmp_path: Path) -> None:
+    assert len(hash_file(file)) == 64
+    (tmp_path / "link").symlink_to(file.parent)
+    with pytest.raises(OSError, match=r"(?i)symbolic|directory"):
+        hash_file(tmp_path.resolve() / "link" / file.name)
 
 
 def test_a_pipe_in_its_place_holds_nobody_up(file: Path) -> None:

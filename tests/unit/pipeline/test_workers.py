@@ -84,6 +84,10 @@ async def test_an_error_of_the_job_is_raised_here_and_the_worker_is_kept(
     letter.unlink()
     with pytest.raises(FileMissing, match="since it was found"):
         await workers.first("survey", path=str(letter), first=1, last=1, options=OPTIONS)
+    (tmp_path / "link").symlink_to(pdf.parent)
+    with pytest.raises(FileMissing, match="since it was found"):
+        by_link = str(tmp_path / "link" / pdf.name)
+        await workers.first("survey", path=by_link, first=1, last=1, options=OPTIONS)
     assert worker_pids() == before
 
 
