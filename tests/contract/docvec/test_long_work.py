@@ -4,6 +4,7 @@ The embedding server of these tests waits when it is told to, so that what happe
 of a run really does.
 """
 
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -27,6 +28,8 @@ from tests.ollama_server import OllamaServer, ollama_server
 
 GROUP = 64
 """Files that are stored at once; they are two batches for the embedding server."""
+NOTICE_S = 2.0
+"""How long the server gets to hear that nobody waits any more, before its embedding goes on."""
 
 
 @pytest.fixture(scope="module")
@@ -70,6 +73,7 @@ def test_a_cancelled_run_leaves_whole_files_and_the_next_one_finishes_it(
         job.wait_for_progress()
         assert ollama.arrived.wait(PATIENCE_S)
         job.cancel()
+        time.sleep(NOTICE_S)
     data = index_all(warm, many)
     assert counts(data) == (150 - GROUP, GROUP, 0)
     check_whole(warm, 151)
@@ -78,11 +82,13 @@ def test_a_cancelled_run_leaves_whole_files_and_the_next_one_finishes_it(
 def test_a_client_that_goes_away_is_as_good_as_a_cancel(
     warm: Session, server: HttpServer, ollama: OllamaServer, many: Path
 ) -> None:
-    with holding(ollama, after=2), server.session("sse") as other:
-        job = other.start("index_directory", dir_path=str(many))
-        job.wait_for_progress()
-        assert ollama.arrived.wait(PATIENCE_S)
-        job.forget()
+    with holding(ollama, after=2):
+        with server.session("sse") as other:
+            job = other.start("index_directory", dir_path=str(many))
+            job.wait_for_progress()
+            assert ollama.arrived.wait(PATIENCE_S)
+            job.forget()
+        time.sleep(NOTICE_S)
     assert counts(index_all(warm, many)) == (150 - GROUP, GROUP, 0)
     check_whole(warm, 151)
 
