@@ -2,8 +2,7 @@
 
 Every set is cut into chunks as Document Store cuts its documents, embedded by each engine that
 this machine has, and searched exactly. A document or page scores by its best chunk. Queries are
-embedded as the servers do it, by ONNX Runtime in float32, so the same chunks and queries differ in
-nothing but the numerics of the chunks' vectors.
+embedded as the servers do it: exactly where chunks are, else by the light graph.
 
 The engines take turns over the chunks, so that whatever else the machine does falls on all. Their
 speed is chunks for each second of processor time.
@@ -96,8 +95,9 @@ async def measure(setting: Setting) -> Part:
 def tell(compared: Sequence[Compared]) -> list[str]:
     engines = list(compared[0].results)
     return [
-        f"Chunks of 800 characters that overlap by 200, exact search, nDCG@{DEPTH}; queries "
-        f"by the same engine, but for `{Numerics.OPENVINO}` by `{Numerics.ONNX}`.",
+        f"Chunks of 800 characters that overlap by 200, exact search, nDCG@{DEPTH}. Queries are "
+        f"embedded as the servers do it: in float32 for `{Numerics.ONNX}`, for the others by the "
+        "light graph, whose weights are in eight bits.",
         table(
             ["set", "documents", "chunks", "queries", *(f"`{n}`" for n in engines)],
             [[*count(one), *(f"{r.ndcg:.4f}" for r in one.results.values())] for one in compared],

@@ -17,8 +17,10 @@ from time import perf_counter
 import anyio
 import psutil  # type: ignore[import-untyped,unused-ignore]
 
+from quinion.store.following import QUIET_S
+
 SAMPLE_EVERY_S = 0.2
-IDLE_AFTER_S = 2.5
+IDLE_AFTER_S = QUIET_S + 0.5
 """Longer than ours waits before it does what nobody waits for."""
 IDLE_CPU_S = 0.05
 PR_SET_CHILD_SUBREAPER = 36

@@ -45,7 +45,8 @@ class LocalEmbedder:
     """An `Embedder`. A batch of texts uses `threads` cores, all by default; a query uses one.
 
     `numerics` is the engine that calculates batches; None: that which was chosen for this home,
-    or is when the first batch comes. Queries are always left to ONNX Runtime, in float32.
+    or is when the first batch comes. Queries are left to ONNX Runtime: in float32 where batches
+    are in float32 too, else with the light graph.
     """
 
     def __init__(
@@ -60,6 +61,7 @@ class LocalEmbedder:
         self._numerics = numerics
         self._tokenizer: ModelTokenizer | None = None
         self._networks: dict[Numerics, Network] = {}
+        self._light: Network | None = None
         # Two locks, so that a query does not wait until an engine has been chosen. Who holds
         # `_choosing` may take `_loading`, not the other way round.
         self._loading = RLock()
@@ -91,7 +93,7 @@ class LocalEmbedder:
             ModelUnavailable: there is no model, it is not the right one, or it is damaged.
         """
         self._loaded()
-        self._open(Numerics.ONNX)
+        self._for_queries()
 
     def embed(self, texts: Sequence[str]) -> Vectors:
         """One unit row per text, in order. A text that was met lately is not embedded again.
@@ -125,7 +127,7 @@ class LocalEmbedder:
         known = self._queries.recall([text])
         if text in known:
             return known[text]
-        vectors = self._open(Numerics.ONNX).run([self._loaded().ids(text)])
+        vectors = self._for_queries().run([self._loaded().ids(text)])
         self._queries.keep([text], vectors)
         vector: Vectors = vectors[0]
         return vector
@@ -173,6 +175,17 @@ class LocalEmbedder:
         if chosen not in self._networks and not is_there(chosen):
             raise unable(chosen)
         return self._open(chosen)
+
+    def _for_queries(self) -> Network:
+        if (self._numerics or read_note(self._cache_dir)) is Numerics.ONNX:
+            return self._open(Numerics.ONNX)
+        # Here, not above: it imports onnxruntime, which a server may never need.
+        from quinion.embed.onnxruntime import OnnxRuntime  # noqa: PLC0415
+
+        with self._loading:
+            if self._light is None:
+                self._light = OnnxRuntime(prepare(self._cache_dir, self._model_dir).light_graph)
+            return self._light
 
     def _open(self, numerics: Numerics) -> Network:
         with self._loading:

@@ -77,7 +77,7 @@ def open_network(numerics: Numerics, model: PreparedModel, threads: int) -> Netw
         case Numerics.ONNX:
             from quinion.embed.onnxruntime import OnnxRuntime  # noqa: PLC0415
 
-            return OnnxRuntime(model)
+            return OnnxRuntime(model.graph)
         case Numerics.OPENVINO:
             from quinion.embed.openvino import OpenVino  # noqa: PLC0415
 

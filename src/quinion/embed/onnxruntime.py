@@ -1,9 +1,10 @@
-"""The network on ONNX Runtime in float32: always there, and what others are compared with.
+"""The network on ONNX Runtime: always there, and in float32 what others are compared with.
 
 Importing this module imports onnxruntime, so it is imported only where that is to be used.
 """
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import onnxruntime  # type: ignore[import-untyped]
@@ -11,7 +12,7 @@ from onnxruntime.capi import onnxruntime_pybind11_state as failures  # type: ign
 
 from quinion.embed.padded import pad
 from quinion.embed.port import Vectors
-from quinion.embed.weights import PreparedModel, unloadable
+from quinion.embed.weights import unloadable
 from quinion.errors import ModelUnavailable
 
 # onnxruntime's exceptions have no parent of their own.
@@ -27,13 +28,13 @@ _FAILURES: tuple[type[Exception], ...] = (
 
 
 class OnnxRuntime:
-    """The network, loaded; it may be run on many threads at once."""
+    """A graph that `graph.py` has written, loaded; it may be run on many threads at once."""
 
-    def __init__(self, model: PreparedModel) -> None:
+    def __init__(self, graph: Path) -> None:
         try:
-            self._session = _open_session(model)
+            self._session = _open_session(graph)
         except _FAILURES as error:
-            raise unloadable(model, error) from error
+            raise unloadable(graph.parent, error) from error
 
     def run(self, batch: Sequence[Sequence[int]]) -> Vectors:
         """One unit row per list of ids, on the calling thread alone.
@@ -50,7 +51,7 @@ class OnnxRuntime:
         return vectors
 
 
-def _open_session(model: PreparedModel) -> Any:
+def _open_session(graph: Path) -> Any:
     options = onnxruntime.SessionOptions()
     # Several batches on one thread each beat one batch on several threads by up to a tenth, and a
     # query does not wait for a pool that is busy. Threads are the caller's.
@@ -59,5 +60,5 @@ def _open_session(model: PreparedModel) -> Any:
     # A plan of the memory is kept per shape of batch, and hardly two batches have the same.
     options.enable_mem_pattern = False
     return onnxruntime.InferenceSession(
-        model.graph, sess_options=options, providers=["CPUExecutionProvider"]
+        graph, sess_options=options, providers=["CPUExecutionProvider"]
     )

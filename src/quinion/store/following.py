@@ -15,13 +15,15 @@ import time
 
 from quinion.errors import StoreUnavailable
 from quinion.store.chroma import Chroma
-from quinion.store.ledger import Change, Ledger
+from quinion.store.debts import Change
+from quinion.store.ledger import Ledger
 
 log = logging.getLogger(__name__)
 
 STEP = 1_000
 """Records that Chroma gets at once: it takes fewer no quicker, and is locked meanwhile."""
-QUIET_S = 2.0
+QUIET_S = 5.0
+"""Longer than embedding most documents takes: whoever embeds has the cores to itself."""
 FAR_BEHIND = 10_000
 """From here on Chroma gets its share while others write."""
 TOO_FAR_BEHIND = 20_000
@@ -51,7 +53,7 @@ class Follower:
         if self._wait:
             self.catch_up(collection)
             return
-        if self._ledger.count_owed() >= TOO_FAR_BEHIND:
+        if self._ledger.debts.count() >= TOO_FAR_BEHIND:
             self._pay(collection)
         with self._changed:
             self._last_write = time.monotonic()
@@ -88,7 +90,7 @@ class Follower:
             try:
                 if not self._await_turn():
                     return
-                for collection in self._ledger.owing():
+                for collection in self._ledger.debts.collections():
                     self._pay(collection)
             except StoreUnavailable as error:
                 log.warning("Chroma is behind, and gets what it lacks later: %s", error)
@@ -100,7 +102,7 @@ class Follower:
     def _await_turn(self) -> bool:
         """Wait until Chroma is to get something; no more where all is done and we are closing."""
         while True:
-            owed = self._ledger.count_owed()
+            owed = self._ledger.debts.count()
             with self._changed:
                 if self._closing:
                     return owed > 0
@@ -113,7 +115,7 @@ class Follower:
         """Give Chroma one step of what it lacks; how many were lacking."""
         with self._paying:
             with self._ledger.still():
-                owed = self._ledger.owed(collection, STEP)
+                owed = self._ledger.debts.of(collection, STEP)
                 records = self._ledger.get(collection, ids=[one.id for one in owed])
                 changes = {one.id: one.change for one in owed}
                 known = [one for one in records if changes[one.id] is Change.METADATA]
@@ -124,5 +126,5 @@ class Follower:
                 self._chroma.delete(collection, [id_ for id_ in changes if id_ not in there])
                 self._chroma.set_metadata(collection, known)
                 self._chroma.upsert(collection, new, vectors)
-                self._ledger.settle(owed)
+                self._ledger.debts.settle(owed)
             return len(owed)

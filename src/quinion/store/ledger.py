@@ -5,7 +5,7 @@ among few or a million, filtered or not. And what Chroma loses (a damaged folder
 own) can be made again from here without embedding anything.
 
 `ledger.db` (SQLite) has the texts and the metadata; `shelves` has the vectors and finds the
-nearest; `facts` finds records by what their metadata says.
+nearest; `facts` finds records by what their metadata says; `debts` notes what Chroma lacks.
 
 A write is one transaction. Calls block and may come from many threads: there is one writer, and
 readers do not wait for it.
@@ -17,8 +17,6 @@ import threading
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
-from enum import IntEnum
 from itertools import chain, count
 from pathlib import Path
 from queue import Empty, LifoQueue
@@ -29,8 +27,10 @@ from numpy.typing import NDArray
 
 from quinion.errors import StoreUnavailable
 from quinion.model.record import Metadata, Record
+from quinion.store import debts, facts
 from quinion.store.checksum import sum_metadata, sum_record
-from quinion.store.facts import SCHEMA, Facts
+from quinion.store.debts import Change, Debts
+from quinion.store.facts import Facts
 from quinion.store.filters import Where, matches
 from quinion.store.places import Mask, Places
 from quinion.store.rows import Vectors
@@ -48,14 +48,10 @@ CREATE TABLE IF NOT EXISTS records (
     place INTEGER NOT NULL,
     text TEXT NOT NULL,
     metadata TEXT NOT NULL,
-    checksum INTEGER,
+    checksum INTEGER NOT NULL,
     UNIQUE (collection, id)
 );
 CREATE UNIQUE INDEX IF NOT EXISTS by_place ON records (collection, place);
-CREATE TABLE IF NOT EXISTS owed (
-    number INTEGER PRIMARY KEY AUTOINCREMENT, collection INTEGER NOT NULL, id TEXT NOT NULL,
-    change INTEGER NOT NULL, UNIQUE (collection, id)
-);
 CREATE TABLE IF NOT EXISTS free (
     collection INTEGER NOT NULL, place INTEGER NOT NULL, PRIMARY KEY (collection, place)
 ) WITHOUT ROWID;
@@ -83,40 +79,11 @@ _METADATA_AFTER = """
 SELECT number, place, metadata FROM records WHERE collection = ? AND number > ?
 ORDER BY number LIMIT ?
 """
-# Under a new number: whoever is giving Chroma the old one must not take this for given.
-_OWE = """
-INSERT OR REPLACE INTO owed (collection, id, change)
-SELECT :collection, value, max(:change, coalesce(
-    (SELECT change FROM owed WHERE collection = :collection AND id = value), :change
-)) FROM json_each(:ids)
-"""
-_OWING = """
-SELECT DISTINCT name FROM collections JOIN owed ON owed.collection = collections.number
-"""
-_OWED = "SELECT number, id, change FROM owed WHERE collection = ? ORDER BY number LIMIT ?"
 DATABASE = "ledger.db"
 STEP = 2_000
 """Records that are held in memory where all of them are gone through."""
 NONE = 0
 """The number of a collection that nothing was written to."""
-
-
-class Change(IntEnum):
-    """What was written of a record; each says all that the one before it says."""
-
-    METADATA = 0
-    ALL = 1
-    LESS = 2
-    """Its metadata has lost something, which Chroma forgets only with the record."""
-
-
-@dataclass(frozen=True, slots=True)
-class Owed:
-    """A record that was changed here, and not in Chroma yet."""
-
-    number: int
-    id: str
-    change: Change
 
 
 class Ledger:
@@ -133,10 +100,10 @@ class Ledger:
             if folder:
                 folder.mkdir(parents=True, exist_ok=True)
             self._writer = self._connect()
-            self._writer.executescript(_SCHEMA + SCHEMA)
-            self._add_checksums()
+            self._writer.executescript(_SCHEMA + facts.SCHEMA + debts.SCHEMA)
         self._facts = Facts(self._writer, self._read)
         self._shelves = Shelves(folder, self._writer, self._read)
+        self.debts = Debts(self._writer, self._read, self._transaction)
 
     @property
     def folder(self) -> Path | None:
@@ -256,9 +223,9 @@ class Ledger:
                 [(p, r.metadata) for r, p in zip(records, places.tolist(), strict=True)],
             )
             if not from_chroma:
-                self._owe(number, [record.id for record in records], Change.ALL)
+                self.debts.note(number, [record.id for record in records], Change.ALL)
                 less = [r.id for r in records if r.id in old and old[r.id][1].keys() - r.metadata]
-                self._owe(number, less, Change.LESS)
+                self.debts.note(number, less, Change.LESS)
 
     def set_metadata(self, collection: str, ids: Sequence[str], values: Metadata) -> None:
         """Write these values into the metadata of the records with these ids."""
@@ -279,7 +246,7 @@ class Ledger:
                 ],
             )
             self._facts.note(number, [(place, after) for place, _, after in changes])
-            self._owe(number, list(old), Change.METADATA)
+            self.debts.note(number, list(old), Change.METADATA)
             self._facts.drop_unheld(number, [metadata for _, metadata in old.values()])
 
     def delete(self, collection: str, ids: Sequence[str]) -> None:
@@ -296,44 +263,22 @@ class Ledger:
                 [(number, place) for place, _ in old.values()],
             )
             self._facts.drop_unheld(number, [metadata for _, metadata in old.values()])
-            self._owe(number, list(old), Change.ALL)
+            self.debts.note(number, list(old), Change.ALL)
 
     def drop(self, collection: str) -> None:
         """Remove the collection as a whole."""
         with self._change(collection):
             number = self._number(collection)
             self._facts.drop(number)
+            self.debts.drop(number)
             for statement in (
                 "DELETE FROM records WHERE collection = ?",
                 "DELETE FROM free WHERE collection = ?",
-                "DELETE FROM owed WHERE collection = ?",
                 "DELETE FROM collections WHERE number = ?",
             ):
                 self._writer.execute(statement, (number,))
             self._numbers.pop(collection, None)
         self._shelves.drop(number)
-
-    def owing(self) -> list[str]:
-        """The names of all collections of which Chroma is owed something."""
-        return [name for (name,) in self._read(_OWING, ())]
-
-    def count_owed(self) -> int:
-        """How many records Chroma is owed."""
-        [(owed,)] = self._read("SELECT count(*) FROM owed", ())
-        return int(owed)
-
-    def owed(self, collection: str, most: int) -> list[Owed]:
-        """What Chroma is owed of this collection, the oldest first: what is there now is to be
-        written, and what is not there is to be deleted."""
-        found = self._read(_OWED, (self._number(collection), most))
-        return [Owed(number, id_, Change(change)) for number, id_, change in found]
-
-    def settle(self, owed: Sequence[Owed]) -> None:
-        """Chroma has got these as they were, or later ones."""
-        with self._transaction():
-            self._writer.executemany(
-                "DELETE FROM owed WHERE number = ?", [(one.number,) for one in owed]
-            )
 
     @contextmanager
     def still(self) -> Iterator[None]:
@@ -374,10 +319,6 @@ class Ledger:
                 self._facts.note(number, [(place, _read_or_none(data)) for _, place, data in step])
                 last = step[-1][0]
         self._shelves.renew(number)
-
-    def _owe(self, number: int, ids: Sequence[str], change: Change) -> None:
-        values = {"collection": number, "ids": json.dumps(list(ids)), "change": change}
-        self._writer.execute(_OWE, values)
 
     def _assign(
         self,
@@ -438,12 +379,6 @@ class Ledger:
         query = "SELECT number FROM collections WHERE name = ?"
         (number,) = self._writer.execute(query, (collection,)).fetchone()
         return int(number)
-
-    def _add_checksums(self) -> None:
-        """To a ledger that was made before there were any."""
-        columns = self._writer.execute("SELECT name FROM pragma_table_info('records')").fetchall()
-        if ("checksum",) not in columns:
-            self._writer.execute("ALTER TABLE records ADD COLUMN checksum INTEGER")
 
     def _everybody(self, collection: str) -> tuple[Mask, int]:
         """Where the collection has records, and how many they are."""

@@ -141,7 +141,7 @@ def _judge(ours: Kept, theirs: tuple[Record, Vectors] | None, unread: bool) -> F
         return Fault.DIFFERENT
     if same:
         return Fault.UNSUMMED
-    if theirs is not None and (ours.checksum in (None, sum_record(*theirs))):
+    if theirs is not None and ours.checksum == sum_record(*theirs):
         return Fault.DAMAGED
     return Fault.BEYOND_REPAIR
 

@@ -76,7 +76,6 @@ def _find_damage(folder: Path) -> str:
     if not (folder / DATABASE).exists():
         return f"there is none in {folder}"
     try:
-        Ledger(folder).close()  # one of an earlier version gets what it lacks
         with closing(Audit(folder)) as audit:
             for line in audit.find_damage():
                 return line
@@ -90,18 +89,18 @@ def _find_damage(folder: Path) -> str:
     return ""
 
 
-def _save_whole(old: Path, folder: Path) -> list[tuple[str, str]]:
-    """Copy what is whole of a damaged ledger into a new one; what is not, by collection and id.
+def _save_whole(old: Path, folder: Path) -> list[tuple[str, Kept]]:
+    """Copy what is whole of a damaged ledger into a new one; what is not, and its collection.
 
     Where it can't be read on, the rest is left to Chroma.
     """
-    damaged: list[tuple[str, str]] = []
+    damaged: list[tuple[str, Kept]] = []
     with suppress(StoreUnavailable), closing(Audit(old)) as audit, closing(Ledger(folder)) as new:
         for name, fingerprint in audit.collections().items():
             with suppress(StoreUnavailable):
                 for step in audit.read(name):
                     _write(new, name, [kept for kept in step if kept.is_whole])
-                    damaged += [(name, kept.id) for kept in step if not kept.is_whole]
+                    damaged += [(name, kept) for kept in step if not kept.is_whole]
             if new.count(name):
                 new.mark(name, fingerprint)
     return damaged
@@ -119,9 +118,19 @@ def _has_records(folder: Path) -> bool:
         return any(ledger.count(name) for name in ledger.collections())
 
 
-def _still_missing(folder: Path, damaged: Sequence[tuple[str, str]]) -> list[str]:
-    with closing(Ledger(folder)) as ledger:
-        return [f"{name}: {id_}" for name, id_ in damaged if not ledger.get(name, ids=[id_])]
+def _still_missing(folder: Path, damaged: Sequence[tuple[str, Kept]]) -> list[str]:
+    """Those that Chroma did not have: neither by their ids nor, where the id is what was damaged,
+    by their checksums."""
+    there: dict[str, set[str | int]] = {}
+    with closing(Audit(folder)) as audit:
+        for name in {name for name, _ in damaged} & audit.collections().keys():
+            whole = (kept for step in audit.read(name) for kept in step)
+            there[name] = {mark for kept in whole for mark in (kept.id, kept.checksum)}
+    return [
+        f"{name}: {kept.id}"
+        for name, kept in damaged
+        if there.get(name, set()).isdisjoint((kept.id, kept.checksum))
+    ]
 
 
 def _fill(folder: Path, place: Place, done: Rebuilt, *, renew: bool) -> None:

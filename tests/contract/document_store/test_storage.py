@@ -154,7 +154,7 @@ def test_the_registry_has_placeholder_vectors(kept: Kept) -> None:
 
 
 def test_a_relevance_score_is_computed_from_the_squared_distance(kept: Kept, models: Path) -> None:
-    query = LocalEmbedder(models).embed_query(kept.chunks[0]["text"])
+    query = LocalEmbedder(models, numerics=None).embed_query(kept.chunks[0]["text"])
     vectors = {entry.id: entry.vector for entry in kept.stored[CHUNKS]}
     assert len(kept.hits) == len(vectors)
     for hit in kept.hits:

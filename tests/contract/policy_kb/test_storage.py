@@ -135,7 +135,7 @@ def test_chunk_vectors_have_384_dimensions_and_unit_length(kept: Kept) -> None:
 
 
 def test_a_relevance_score_is_computed_from_the_squared_distance(kept: Kept, models: Path) -> None:
-    query = LocalEmbedder(models).embed_query(policies.TABLE)
+    query = LocalEmbedder(models, numerics=None).embed_query(policies.TABLE)
     vectors = {entry.id: entry.vector for entry in kept.stored[COLLECTION]}
     assert len(kept.hits) == len(vectors)
     for hit in kept.hits:

@@ -1,10 +1,20 @@
 import hashlib
+from collections.abc import Iterator
+from pathlib import Path
 
 import onnx
+import pytest
 
 from quinion.embed.weights import GRAPH_VERSION, PreparedModel
 
-DIGEST_OF_VERSION = {1: "3628ae71d65d3a55"}
+DIGESTS_OF_VERSION = {2: {"model": "3628ae71d65d3a55", "queries": "fa79cfb456fe7425"}}
+
+
+@pytest.fixture(params=["model", "queries"])
+def graph(request: pytest.FixtureRequest, prepared: PreparedModel) -> Path:
+    """One of the two graphs."""
+    files = {file.stem: file for file in (prepared.graph, prepared.light_graph)}
+    return files[request.param]
 
 
 def describe(model: onnx.ModelProto) -> str:
@@ -17,25 +27,33 @@ def describe(model: onnx.ModelProto) -> str:
     return "\n".join(lines)
 
 
-def test_a_changed_graph_has_a_new_version_so_that_no_old_one_is_used_again(
-    prepared: PreparedModel,
-) -> None:
-    model = onnx.load(prepared.graph, load_external_data=False)
+def test_a_changed_graph_has_a_new_version_so_that_no_old_one_is_used_again(graph: Path) -> None:
+    model = onnx.load(graph, load_external_data=False)
     digest = hashlib.sha256(describe(model).encode()).hexdigest()[:16]
-    assert digest == DIGEST_OF_VERSION[GRAPH_VERSION]
+    assert digest == DIGESTS_OF_VERSION[GRAPH_VERSION][graph.stem]
 
 
-def test_the_graph_holds_no_weights_itself(prepared: PreparedModel) -> None:
-    assert prepared.graph.stat().st_size < 50_000
-    assert prepared.graph.with_suffix(".weights").stat().st_size > 90_000_000
+def test_a_graph_holds_no_weights_itself(graph: Path) -> None:
+    assert graph.stat().st_size < 50_000
 
 
-def test_every_weight_can_be_mapped_from_a_page_of_its_own(prepared: PreparedModel) -> None:
-    model = onnx.load(prepared.graph, load_external_data=False)
-    places = [
-        {entry.key: entry.value for entry in tensor.external_data}
-        for tensor in model.graph.initializer
-        if tensor.data_location == onnx.TensorProto.EXTERNAL
-    ]
-    assert len(places) == 76
-    assert all(int(place["offset"]) % 4096 == 0 for place in places)
+def test_what_both_graphs_have_lies_in_one_file_once(prepared: PreparedModel) -> None:
+    weights = prepared.graph.with_suffix(".weights").stat().st_size
+    assert 101_000_000 < weights < 103_000_000
+    places = [dict(external(graph)) for graph in (prepared.graph, prepared.light_graph)]
+    both = places[0].keys() & places[1].keys()
+    assert len(both) == 52
+    assert all(places[0][name] == places[1][name] for name in both)
+
+
+def test_every_weight_can_be_mapped_from_a_page_of_its_own(graph: Path) -> None:
+    places = dict(external(graph))
+    assert len(places) == {"model": 76, "queries": 100}[graph.stem]
+    assert all(int(place["offset"]) % 4096 == 0 for place in places.values())
+
+
+def external(graph: Path) -> Iterator[tuple[str, dict[str, str]]]:
+    """By the names of weights, where they lie."""
+    for tensor in onnx.load(graph, load_external_data=False).graph.initializer:
+        if tensor.data_location == onnx.TensorProto.EXTERNAL:
+            yield tensor.name, {entry.key: entry.value for entry in tensor.external_data}

@@ -47,7 +47,7 @@ FASTER = [
 
 @pytest.fixture
 def model(cache_dir: Path) -> OnnxRuntime:
-    return OnnxRuntime(prepare(cache_dir))
+    return OnnxRuntime(prepare(cache_dir).graph)
 
 
 @pytest.fixture
@@ -184,8 +184,25 @@ def test_a_faster_engine_agrees(
     vectors = other.embed(TEXTS)
     assert ((vectors * embedder.embed(TEXTS)).sum(1) > LEAST_AGREEMENT[numerics]).all()
     np.testing.assert_allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-3)
-    # Queries are float32, whatever batches are.
-    np.testing.assert_array_equal(other.embed_query("parking"), embedder.embed_query("parking"))
+
+
+@pytest.mark.parametrize("numerics", LEAST_AGREEMENT)
+def test_queries_are_light_where_batches_are_not_exact(
+    own_cache: Path, embedder: LocalEmbedder, numerics: Numerics
+) -> None:
+    write_note(own_cache, numerics)
+    noted, given = (LocalEmbedder(own_cache, numerics=n) for n in (None, numerics))
+    for text in TEXTS:
+        exact, light = embedder.embed_query(text), noted.embed_query(text)
+        assert 0.998 < exact @ light < 0.9999
+        assert np.linalg.norm(light) == pytest.approx(1, abs=1e-5)
+        np.testing.assert_array_equal(light, given.embed_query(text))
+
+
+def test_queries_are_exact_where_batches_are(own_cache: Path, embedder: LocalEmbedder) -> None:
+    write_note(own_cache, Numerics.ONNX)
+    noted = LocalEmbedder(own_cache, numerics=None)
+    np.testing.assert_array_equal(noted.embed_query("parking"), embedder.embed_query("parking"))
 
 
 @pytest.mark.parametrize("numerics", FASTER)

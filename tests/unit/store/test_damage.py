@@ -31,9 +31,16 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+class Answers(list[Any]):
+    """What a store answers. It is long: what fails is to be told without it."""
+
+    def __repr__(self) -> str:
+        return f"{len(self)} answers"
+
+
 @pytest.fixture(scope="module")
-def answers(whole: Path, tmp_path_factory: pytest.TempPathFactory) -> list[Any]:
-    return ask(copy_store(whole, tmp_path_factory.mktemp("asked") / "store"))
+def answers(whole: Path, tmp_path_factory: pytest.TempPathFactory) -> Answers:
+    return Answers(ask(copy_store(whole, tmp_path_factory.mktemp("asked") / "store")))
 
 
 def damage_one(folder: Path, part: str, kind: str, where: float, bit: int) -> None:
@@ -49,13 +56,13 @@ def damage_one(folder: Path, part: str, kind: str, where: float, bit: int) -> No
         flip(path, int(where * path.stat().st_size), bit)
 
 
-def check(whole: Path, answers: list[Any], part: str, kind: str, where: float, bit: int) -> None:
+def check(whole: Path, answers: Answers, part: str, kind: str, where: float, bit: int) -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = copy_store(whole, Path(name) / "store")
         damage_one(folder, part, kind, where, bit)
         lost = make_well(folder)
         assert lost == []  # one copy was left alone
-        assert ask(folder) == answers
+        assert Answers(ask(folder)) == answers
 
 
 DAMAGE = {
@@ -70,7 +77,7 @@ UNHURRIED = {"deadline": None, "suppress_health_check": list(HealthCheck)}
 @settings(max_examples=8, **UNHURRIED)  # type: ignore[arg-type]
 @given(**DAMAGE)
 def test_one_damage_is_made_good(
-    whole: Path, answers: list[Any], part: str, kind: str, where: float, bit: int
+    whole: Path, answers: Answers, part: str, kind: str, where: float, bit: int
 ) -> None:
     check(whole, answers, part, kind, where, bit)
 
@@ -80,7 +87,7 @@ def test_one_damage_is_made_good(
 @settings(max_examples=200, **UNHURRIED)  # type: ignore[arg-type]
 @given(**DAMAGE)
 def test_one_damage_of_very_many_kinds_is_made_good(
-    whole: Path, answers: list[Any], part: str, kind: str, where: float, bit: int
+    whole: Path, answers: Answers, part: str, kind: str, where: float, bit: int
 ) -> None:
     check(whole, answers, part, kind, where, bit)
 
@@ -90,7 +97,7 @@ def test_one_damage_of_very_many_kinds_is_made_good(
 @given(first=st.fixed_dictionaries(DAMAGE), second=st.fixed_dictionaries(DAMAGE))
 @pytest.mark.timeout(1_800)
 def test_two_damages_are_made_good_or_what_is_lost_is_said(
-    whole: Path, answers: list[Any], first: dict[str, Any], second: dict[str, Any]
+    whole: Path, answers: Answers, first: dict[str, Any], second: dict[str, Any]
 ) -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = copy_store(whole, Path(name) / "store")
@@ -99,6 +106,6 @@ def test_two_damages_are_made_good_or_what_is_lost_is_said(
                 damage_one(folder, **one)
         try:
             lost = make_well(folder)
-            assert lost or ask(folder) == answers
+            assert lost or Answers(ask(folder)) == answers
         except StoreUnavailable as error:
             assert "quinion re" in error.message  # rebuild, or restore

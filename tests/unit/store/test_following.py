@@ -50,7 +50,7 @@ def test_nobody_waits_for_chroma(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         assert [hit.record.id for hit in store.query(NAME, VECTORS[0], 1)] == ["1"]
         assert given_.wait(10)
         store.catch_up(NAME)
-        assert store.ledger.count_owed() == 0
+        assert store.ledger.debts.count() == 0
     assert in_chroma(tmp_path).keys() == {"1", "2"}
 
 
@@ -84,11 +84,11 @@ def test_what_a_process_left_is_given_by_the_next(tmp_path: Path) -> None:
     ended = subprocess.run([sys.executable, "-c", DIES, str(tmp_path)], check=False)
     assert ended.returncode == 9
     with closing(open_store(tmp_path)) as store:
-        assert store.ledger.count_owed() == 4
+        assert store.ledger.debts.count() == 4
         # What was deleted is not taken for something that another program has written.
         assert {one.id for one in store.get(NAME)} == {"1", "2", "3", "4"}
         store.agree([NAME])
-        assert store.ledger.count_owed() == 0
+        assert store.ledger.debts.count() == 0
         assert {one.id for one in store.get(NAME)} == {"1", "2", "3", "4"}
         assert store.verify(NAME).problems == ()
     assert in_chroma(tmp_path) == {
