@@ -17,7 +17,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from quinion.embed.weights import prepare
-from tests.crash.dying import FAULTS, KILLS, OUTAGES, tally
+from quinion.store.chroma import SERVER_TIMEOUT_S
+from tests.crash.chroma_outages import PATIENCE_S
+from tests.crash.dying import CHROMA_OUTAGES, FAULTS, KILLS, OUTAGES, tally
 from tests.crash.judging import Flaw, Tally
 from tests.crash.layer import why_not
 from tests.crash.scenes import POLICIES, SCENES
@@ -37,9 +39,10 @@ make crash   # does all of this anew, and writes this page
 
 Each operation is run on a small home, while the kernel asks about every system call that would \
 change a file of that home (`write`, `pwrite64`, `fsync`, `rename`, `unlink`, `openat` and two \
-dozen more), and about every request to Redis (`tests/crash/layer.py`). They are counted over all \
-threads and processes, from the opening of the home to its closing, so the points below are chosen \
-from what the operation does, and not by the clock. Points lie evenly; a seed moves them.
+dozen more), about every request to Redis, and about every one that would change something in a \
+Chroma server (`tests/crash/layer.py`). They are counted over all threads and processes, from the \
+opening of the home to its closing, so the points below are chosen from what the operation does, \
+and not by the clock. Points lie evenly; a seed moves them.
 
 What this does not show: a loss of power (what the kernel was given is kept), and what is written \
 to mapped memory between two calls.
@@ -74,6 +77,18 @@ At a request, Redis is killed (it keeps all that it has acknowledged, `appendfsy
 paused, and is there again once the client is answered. What is asked is the same.
 """
 
+ABOUT_CHROMA_OUTAGES = f"""\
+## A Chroma server killed and paused
+
+The same operations with Chroma as a server (`CHROMA_URL`), which each write waits for. At a \
+request that would change something there (a collection made, marked or dropped; records written \
+or deleted), the server is killed or paused: before it gets the request, or when it has done what \
+it was asked and its answer is lost. It is there again once the client is answered. What is asked \
+is the same; besides, `verify` is asked in the same process as well, and the client has to be \
+answered within a minute. One answer of Chroma is waited for {SERVER_TIMEOUT_S:.0f} s, here \
+{PATIENCE_S:.0f} s, and the minute is shorter likewise.
+"""
+
 
 def main() -> int:
     options = parse_arguments()
@@ -95,12 +110,17 @@ def main() -> int:
         outages = list(
             pool.map(partial(play, OUTAGES, options.faults, options.seed, models), on_redis)
         )
-    text = write_page(kills, faults, outages, options.seed, time.monotonic() - begun)
+        on_disk = [name for name in names if not SCENES[name].redis]
+        chroma_outages = list(
+            pool.map(partial(play, CHROMA_OUTAGES, options.faults, options.seed, models), on_disk)
+        )
+    tallies = kills, faults, outages, chroma_outages
+    text = write_page(*tallies, options.seed, time.monotonic() - begun)
     if options.only:
         print(text)
     else:
         PAGE.write_text(text, encoding="utf-8")
-    flaws = [said for one in (*kills, *faults, *outages) for _, said in one.flaws]
+    flaws = [said for found in tallies for one in found for _, said in one.flaws]
     for said in flaws:
         print(said, file=sys.stderr)
     return int(bool(flaws))
@@ -127,6 +147,7 @@ def write_page(
     kills: Sequence[Tally],
     faults: Sequence[Tally],
     outages: Sequence[Tally],
+    chroma_outages: Sequence[Tally],
     seed: int,
     took_s: float,
 ) -> str:
@@ -138,15 +159,16 @@ def write_page(
     )
     second = [Flaw.WORDLESS, Flaw.LOST, Flaw.ORPHAN, Flaw.REPEAT]
     titles = ["server", "operation", "registry", "failures", "done all the same", *second]
-    fault_table, outage_table = (
+    fault_table, outage_table, chroma_table = (
         write_table(
             titles, [_row(one, one.points, one.acknowledged, flaws=second) for one in found]
         )
-        for found in (faults, outages)
+        for found in (faults, outages, chroma_outages)
     )
     end = f"Seed {seed}; {took_s / 60:.0f} minutes on {os.cpu_count()} cores."
     parts = [HEAD, ABOUT_KILLS, kill_table, "", ABOUT_FAULTS, fault_table, ""]
-    return "\n".join([*parts, ABOUT_OUTAGES, outage_table, "", end, ""])
+    parts += [ABOUT_OUTAGES, outage_table, "", ABOUT_CHROMA_OUTAGES, chroma_table, ""]
+    return "\n".join([*parts, end, ""])
 
 
 def write_table(titles: Sequence[str], rows: Sequence[Sequence[str | int]]) -> str:

@@ -8,6 +8,7 @@ from tests.crash.judging import Flaw, Tally
 
 ROOT = Path(__file__).parents[2]
 KILLS, FAULTS, OUTAGES = "tests.crash.kills", "tests.crash.faults", "tests.crash.outages"
+CHROMA_OUTAGES = "tests.crash.chroma_outages"
 
 
 def die_at(

@@ -1,11 +1,12 @@
 """Stands between a process and its files: every call that would change one is counted.
 
 A process is forked with a filter of the kernel (seccomp with user notification) that asks us about
-each system call that changes a file, before it is done. Those on files below one folder, and
-requests to Redis, are numbered in the order in which they come, over all threads and child
-processes. `decide` is asked about each: it may be done, fail with an error of ours, or be the
-moment at which the process is killed. So what is on the disk then is what all calls before it
-have left, and no other moment can be told from it.
+each system call that changes a file, before it is done. Those on files below one folder, requests
+to Redis, and those to a Chroma server that would change something, with the answers to them, are
+numbered in the order in which they come, over all threads and child processes. `decide` is asked
+about each: it may be done, fail with an error of ours, or be the moment at which the process is
+killed. So what is on the disk then is what all calls before it have left, and no other moment can
+be told from it.
 
 `strace` has its own injection, which counts for each thread apart and can't be told a folder; with
 threads that take turns its n-th call is another one every time.
@@ -21,6 +22,7 @@ import fcntl
 import json
 import os
 import platform
+import re
 import select
 import signal
 import socket
@@ -77,8 +79,10 @@ _CALLS = {
     "open": _Shape(2, path=0),
     "openat": _Shape(257, 0, 1),
     "sendto": _Shape(44, 0),
+    "recvfrom": _Shape(45, 0),
 }
 _NAMES = {shape.number: name for name, shape in _CALLS.items()}
+_OF_SOCKETS = frozenset({"sendto", "recvfrom"})
 _FLAGS_AT = {"open": 1, "openat": 2}
 """Which argument says what a file is opened for: of interest are those that may change it."""
 _TO_CHANGE = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC
@@ -91,13 +95,21 @@ _RECEIVE, _SEND, _GO_ON = 0xC0502100, 0xC0182101, 1
 _NOTICE, _ANSWER = struct.Struct("=QIIiIQ6Q"), struct.Struct("=QqiI")
 _HERE = 2**32 - 100
 """AT_FDCWD, as 32 bits."""
-_MOST_PATH = 4096
+_PAGE = 4096
+"""Of memory, and the most that a path has."""
 
 KILL = 0
 """What `decide` answers, instead of the number of an error, to have the process killed."""
 
 REDIS = "Redis"
 """What a request to it is said to change, instead of a file."""
+
+CHROMA = "Chroma"
+"""The same for a Chroma server, and also what its answer is read from."""
+_TO_CHANGE_CHROMA = re.compile(
+    rb"(PUT|DELETE) /api/v2/|POST /api/v2/\S+/(collections|add|upsert|update|delete) "
+)
+_REQUEST_LINE = 300
 
 Say = Callable[[Any], None]
 
@@ -115,13 +127,15 @@ class Call:
 @dataclass(slots=True)
 class Run:
     """What a process did: the calls that were counted, how many of them before it said anything,
-    what it said, and how it ended."""
+    what it said, and how it ended. `asked` are the threads, and their sockets, that Chroma has not
+    answered yet."""
 
     calls: list[Call] = field(default_factory=list)
     unsaid: int = 0
     said: list[Any] = field(default_factory=list)
     status: int = 0
     hung: bool = False
+    asked: set[tuple[int, int]] = field(default_factory=set)
 
 
 Decide = Callable[[Call, Run], int | None]
@@ -191,7 +205,10 @@ def _answer(listener: int, folder: Path, decide: Decide, run: Run) -> bool:
         return True
     id_, thread, _, number, _, _, *arguments = _NOTICE.unpack(notice)
     name = _NAMES[number]
-    file = _find_file(thread, name, arguments, str(folder))
+    if name in _OF_SOCKETS:
+        file = _find_server(thread, name, arguments, run)
+    else:
+        file = _find_file(thread, name, arguments, str(folder))
     failure = None
     if file is not None:
         call = Call(len(run.calls), name, file)
@@ -206,16 +223,35 @@ def _answer(listener: int, folder: Path, decide: Decide, run: Run) -> bool:
     return True
 
 
+def _find_server(thread: int, name: str, arguments: list[int], run: Run) -> str | None:
+    """The server that is asked, or that has answered.
+
+    Sockets have no names. A request to Redis begins with an asterisk, one to Chroma with its line.
+    What comes next at the socket of a request is its answer, and it is there: Python waits for it
+    before it reads.
+    """
+    end = thread, arguments[0]
+    if name == "recvfrom":
+        answers = end in run.asked
+        run.asked.discard(end)
+        return CHROMA if answers else None
+    try:
+        begin = _read(thread, arguments[1], min(arguments[2], _REQUEST_LINE))
+    except OSError:
+        return None
+    if _TO_CHANGE_CHROMA.match(begin):
+        run.asked.add(end)
+        return CHROMA
+    return REDIS if begin.startswith(b"*") else None
+
+
 def _find_file(thread: int, name: str, arguments: list[int], folder: str) -> str | None:
     """The file that a call is about, if it is below the folder."""
     shape = _CALLS[name]
     try:
-        if name == "sendto":
-            # Sockets have no names; a request to Redis begins with an asterisk.
-            return REDIS if _read(thread, arguments[1], 1) == b"*" else None
         path = ""
         if shape.path is not None:
-            path = os.fsdecode(_read(thread, arguments[shape.path], _MOST_PATH).split(b"\0")[0])
+            path = os.fsdecode(_read_path(thread, arguments[shape.path]))
         if not path.startswith("/"):
             start = _HERE if shape.descriptor is None else arguments[shape.descriptor] & 0xFFFFFFFF
             base = "cwd" if start == _HERE else f"fd/{start}"
@@ -225,15 +261,18 @@ def _find_file(thread: int, name: str, arguments: list[int], folder: str) -> str
     return path.removeprefix(f"{folder}/") if path.startswith(f"{folder}/") else None
 
 
-def _read(thread: int, address: int, most: int) -> bytes:
-    """Up to so many bytes of another process's memory; the next page may not be there."""
+def _read_path(thread: int, address: int) -> bytes:
+    """A path in another process's memory; the page after its last one may not be there."""
+    found = _read(thread, address, _PAGE - address % _PAGE)
+    if b"\0" not in found:
+        found += _read(thread, address + len(found), _PAGE)
+    return found.split(b"\0")[0]
+
+
+def _read(thread: int, address: int, size: int) -> bytes:
     with Path(f"/proc/{thread}/mem").open("rb", buffering=0) as memory:
         memory.seek(address)
-        most = min(most, 4096 - address % 4096) if most > 1 else most
-        found = memory.read(most)
-        if most > 1 and b"\0" not in found:
-            found += memory.read(_MOST_PATH)
-        return found
+        return memory.read(size)
 
 
 def _hear(ears: int, heard: bytes, run: Run) -> bytes:

@@ -7,8 +7,10 @@ Prints the tally as JSON. What is asked of answers and home is what `faults` ask
 
 import signal
 import sys
+import time
 from pathlib import Path
 
+from tests.chroma_server import ChromaServer
 from tests.crash.faults import is_done, judge
 from tests.crash.judging import Tally, examine
 from tests.crash.kills import choose
@@ -21,40 +23,59 @@ KNOCK = "knock"
 
 
 class Outage:
-    """Takes Redis away at the request of this number, and brings it back after the answer."""
+    """Takes a server away at one call of those that are of this `kind` (their name, and which
+    server they are about), and brings it back after the answer to the client.
 
-    def __init__(self, redis: RedisServer, request: int, *, paused: bool) -> None:
-        self._redis = redis
-        self._left = request
+    `failure` is the error that this call itself meets.
+    """
+
+    def __init__(
+        self,
+        server: RedisServer | ChromaServer,
+        kind: tuple[str, str],
+        number: int,
+        *,
+        paused: bool,
+        failure: int | None = None,
+    ) -> None:
+        self._server = server
+        self._kind = kind
+        self._left = number
         self._paused = paused
-        self._away = False
+        self._failure = failure
+        self._since: float | None = None
+        self.lasted_s = 0.0
 
-    def decide(self, call: Call, run: Run) -> None:
+    def decide(self, call: Call, run: Run) -> int | None:
         if run.said:
             self.end()
-        elif call.file == REDIS:
-            if not self._left:
-                self._begin()
+        elif (call.name, call.file) == self._kind:
             self._left -= 1
+            if self._left == -1:
+                self._begin()
+                return self._failure
+        return None
 
     def end(self) -> None:
-        if self._away:
-            self._away = False
-            if self._paused:
-                self._redis.process.send_signal(signal.SIGCONT)
-            else:
-                self._redis.start()
+        if self._since is None:
+            return
+        self.lasted_s = time.monotonic() - self._since
+        self._since = None
+        if self._paused:
+            self._server.process.send_signal(signal.SIGCONT)
+        else:
+            self._server.start()
 
     def _begin(self) -> None:
-        self._away = True
+        self._since = time.monotonic()
         if self._paused:
-            self._redis.process.send_signal(signal.SIGSTOP)
+            self._server.process.send_signal(signal.SIGSTOP)
         else:
-            self._redis.kill()
+            self._server.kill()
 
 
 async def knock(stage: Stage) -> None:
-    """Change a file, so that `decide` is asked, and Redis is back before anything else is done."""
+    """Change a file, so that `decide` is asked, and the server is back before the next step."""
     (stage.engine.settings.home / KNOCK).touch()
 
 
@@ -68,7 +89,7 @@ def tally_outages(name: str, points: int, seed: int, models: Path) -> Tally:
         after = theatre.look()
         for request in choose(tally.calls, points, seed):
             for paused in (False, True):
-                outage = Outage(theatre.redis, request, paused=paused)
+                outage = Outage(theatre.redis, ("sendto", REDIS), request, paused=paused)
                 run = theatre.act(outage.decide, knock, scene.server.look, scene.act)
                 outage.end()
                 if len(run.said) > 1:

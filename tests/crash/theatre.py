@@ -24,6 +24,7 @@ import tokenizers  # noqa: F401
 from quinion.errors import QuinionError
 from quinion.pipeline.engine import in_thread, open_engine
 from quinion.settings import Settings
+from tests.chroma_server import ChromaServer, chroma_server
 from tests.crash.layer import Decide, Run, Say, let_all, watch
 from tests.crash.scenes import Answer, Scene, Stage, State, Step, write_files
 from tests.redis_server import ON_DISK, RedisServer, redis_server
@@ -43,16 +44,24 @@ class Aftermath:
 class Theatre:
     """One scene's home. Use `open_theatre`."""
 
-    def __init__(self, scene: Scene, folder: Path, registry: RedisServer | None) -> None:
+    def __init__(
+        self,
+        scene: Scene,
+        folder: Path,
+        registry: RedisServer | None,
+        chroma: ChromaServer | None,
+    ) -> None:
         self.scene = scene
         self._folder = folder
         self.redis = registry
+        self.chroma = chroma
         self._rows: dict[str, Any] = {}
         self.settings = Settings(
             home=folder / "home",
             workers=1,
             embedding_engine="onnx",
             redis_url=registry.url if registry else None,
+            chroma_url=chroma.url if chroma else None,
         )
         self.before: State = {}
 
@@ -65,6 +74,10 @@ class Theatre:
         shutil.copytree(home, self._folder / "template", symlinks=True)
         if self.redis:
             self._rows = self.redis.dump()
+        if self.chroma:
+            self.chroma.kill()
+            shutil.copytree(self.chroma.folder, self._folder / "chroma-template")
+            self.chroma.start()
         [self.before] = self._play(self.scene.server.look)
 
     def act(self, decide: Decide = let_all, *then: Step) -> Run:
@@ -81,7 +94,7 @@ class Theatre:
     def look_and_act_again(self) -> Aftermath:
         """What there is after a restart, and after the same call."""
         look, act = self.scene.server.look, self.scene.act
-        return Aftermath(*self._play(look, _verify, act, look, _verify))
+        return Aftermath(*self._play(look, verify, act, look, verify))
 
     def read_log(self) -> str:
         """What all plays have printed since the last reading."""
@@ -134,6 +147,11 @@ class Theatre:
                 client.flushall()
                 for key, value in self._rows.items():
                     client.restore(key, 0, value)
+        if self.chroma:
+            self.chroma.kill()
+            shutil.rmtree(self.chroma.folder)
+            shutil.copytree(self._folder / "chroma-template", self.chroma.folder)
+            self.chroma.start()
 
 
 class Unopened(Exception):
@@ -148,7 +166,8 @@ class PlayFailed(Exception):
     """A process that nobody killed did not come to its end."""
 
 
-async def _verify(stage: Stage) -> list[str]:
+async def verify(stage: Stage) -> list[str]:
+    """What the server's own `verify` finds."""
     # Else `verify` has a child try Chroma first, which takes longer than all the rest.
     store = await stage.engine.store()
     await in_thread(store.agree, store.collections())
@@ -157,14 +176,15 @@ async def _verify(stage: Stage) -> list[str]:
 
 
 @contextmanager
-def open_theatre(scene: Scene, models: Path) -> Iterator[Theatre]:
-    """A home that has what is there before the scene."""
+def open_theatre(scene: Scene, models: Path, *, on_server: bool = False) -> Iterator[Theatre]:
+    """A home that has what is there before the scene. `on_server`: Chroma is a server."""
     with ExitStack() as stack:
         folder = Path(stack.enter_context(TemporaryDirectory(prefix="quinion-crash-"))).resolve()
         registry = None
         if scene.redis:
             (folder / "redis").mkdir()
             registry = stack.enter_context(redis_server(folder / "redis", ON_DISK))
-        theatre = Theatre(scene, folder, registry)
+        chroma = stack.enter_context(chroma_server(folder / "chroma")) if on_server else None
+        theatre = Theatre(scene, folder, registry, chroma)
         theatre.prepare(models)
         yield theatre

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from chromadb.api.models.Collection import Collection
     from numpy.typing import NDArray
 
-SERVER_TIMEOUT_S = 30.0
+SERVER_TIMEOUT_S = 20.0
 FINGERPRINT_KEY = "embedder"
 MOST_IDS = 1_000
 """What Chroma's database takes well as a list of ids."""
@@ -270,6 +270,7 @@ class Chroma:
 
 def _connect(place: Place) -> "ClientAPI":
     import chromadb  # noqa: PLC0415 - the module's docstring says why
+    import httpx2  # noqa: PLC0415
     from chromadb.api.shared_system_client import SharedSystemClient  # noqa: PLC0415
     from chromadb.config import Settings  # noqa: PLC0415
 
@@ -277,13 +278,12 @@ def _connect(place: Place) -> "ClientAPI":
     if place.url:
         address = urlsplit(place.url)
         secure = address.scheme == "https"
-        client = chromadb.HttpClient(
-            host=address.hostname or "localhost",
-            port=address.port or (443 if secure else 8000),
-            ssl=secure,
-            settings=settings,
-        )
-        # Chroma's client waits for ever by default and has no setting for it.
+        host, port = address.hostname or "localhost", address.port or (443 if secure else 8000)
+        # Chroma's client waits for ever by default and has no setting for it. It asks the server
+        # some things while it is made, so one that does not answer has to be found before.
+        beat = f"{address.scheme}://{host}:{port}/api/v2/heartbeat"
+        httpx2.get(beat, timeout=SERVER_TIMEOUT_S).raise_for_status()
+        client = chromadb.HttpClient(host=host, port=port, ssl=secure, settings=settings)
         client._server._session.timeout = SERVER_TIMEOUT_S  # type: ignore[attr-defined]
         return client
     if place.folder:

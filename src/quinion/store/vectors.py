@@ -4,7 +4,8 @@ Two things hold the same records: the ledger, which is written first and answers
 the contracts prescribe, other programs read, and which follows it. Where they do not agree all the
 same, each gets what it lacks from the other: before anything is written, and else soon after a
 collection is first read. Reading what the ledger knows does not wait for Chroma, which takes longer
-to open than everything else.
+to open than everything else; where a seal says that the two agree, it is not opened before
+something is to be written.
 
 Records that are being written are hidden from queries until they are whole, so a search never
 shows half a document. Calls block; the pipeline chooses their thread.
@@ -14,6 +15,7 @@ import logging
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
+from functools import cached_property
 from pathlib import Path
 from typing import TypeVar
 
@@ -36,6 +38,7 @@ from quinion.store.proof import (
     word,
 )
 from quinion.store.rows import Vectors
+from quinion.store.seal import Seal
 from quinion.store.taking import read_through
 
 log = logging.getLogger(__name__)
@@ -58,8 +61,10 @@ class VectorStore:
     def __init__(self, chroma: Chroma, ledger: Ledger, fingerprint: Callable[[], str]) -> None:
         self._chroma = chroma
         self._ledger = ledger
-        embedded = chroma.place.folder and not chroma.place.url
-        self._follower = Follower(ledger, chroma, wait=not embedded)
+        self._seal: Seal | None = None
+        if chroma.place.folder and not chroma.place.url and ledger.folder:
+            self._seal = Seal(ledger.folder, chroma.place.folder)
+        self._follower = Follower(ledger, chroma, wait=self._seal is None)
         self._fingerprint = fingerprint
         self._declared: dict[str, str | None] = {}
         self._agreed: set[str] = set()
@@ -83,7 +88,10 @@ class VectorStore:
         for thread in self._settling.values():
             thread.join()
         self._follower.close()
+        is_well = self._chroma.is_open and self._is_well()
         self._chroma.close()
+        if self._seal and is_well:
+            self._seal.set()
         self._ledger.close()
 
     def declare(self, collection: str, fingerprint: str | None) -> None:
@@ -342,12 +350,29 @@ class VectorStore:
         if not self._ledger.fingerprint(collection):
             self._agree(collection)
             return
+        if self._sealed:
+            return
         with self._lock:
             if collection not in self._settling:
                 self._settling[collection] = threading.Thread(
                     target=self._settle, args=(collection,), name="settle", daemon=True
                 )
                 self._settling[collection].start()
+
+    @cached_property
+    def _sealed(self) -> bool:
+        """Whether Chroma has what the ledger has, and was not opened since that was so."""
+        return bool(self._seal and self._seal.is_whole() and not self._ledger.debts.count())
+
+    def _is_well(self) -> bool:
+        """Whether Chroma, which is open, has what the ledger has, as far as counting tells."""
+        try:
+            return not self._ledger.debts.count() and all(
+                self._chroma.count(name) == self._ledger.count(name)
+                for name in self._ledger.collections()
+            )
+        except StoreUnavailable:
+            return False
 
     def _settle(self, collection: str) -> None:
         """The same as `_agree`, for nobody who waits for it."""

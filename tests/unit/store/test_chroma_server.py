@@ -1,12 +1,6 @@
 """The same engine on a Chroma server of its own (`CHROMA_URL`), as on a small cluster."""
 
-import socket
-import subprocess
-import sys
-import time
-import urllib.request
-from collections.abc import Iterator
-from contextlib import contextmanager
+import signal
 from pathlib import Path
 
 import anyio
@@ -18,44 +12,12 @@ from quinion.pipeline.engine import open_engine
 from quinion.servers import document_store
 from quinion.servers.document_store.records import CHUNKS, REGISTRY
 from quinion.settings import Settings
+from quinion.store import chroma
+from tests.chroma_server import ChromaServer, chroma_server
+from tests.contract.process import free_port
 
 SAMPLE = Path(__file__).parents[3] / "samples" / "Transport_Assessment.pdf"
 ARGUMENTS = {"file_path": str(SAMPLE), "application_ref": "26/00001/FUL"}
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
-
-
-@contextmanager
-def chroma_server(folder: Path, port: int) -> Iterator[None]:
-    program = Path(sys.executable).with_name("chroma")
-    server = subprocess.Popen(
-        [program, "run", "--path", folder, "--host", "127.0.0.1", "--port", str(port)],
-        stdout=subprocess.DEVNULL,
-    )
-    try:
-        _wait_for(f"http://127.0.0.1:{port}/api/v2/heartbeat")
-        yield
-    finally:
-        server.kill()
-        server.wait()
-
-
-def _wait_for(url: str) -> None:
-    deadline = time.monotonic() + 30
-    while True:
-        try:
-            urllib.request.urlopen(url, timeout=1).close()
-        except OSError:
-            if time.monotonic() > deadline:
-                raise
-            time.sleep(0.1)
-        else:
-            return
 
 
 async def ingest_and_lose_the_server(home: Path, folder: Path, port: int) -> None:
@@ -95,3 +57,20 @@ async def open_without_server(home: Path, port: int) -> None:
 
 def test_a_server_that_is_down_at_the_start_does_not_keep_us_from_starting(tmp_path: Path) -> None:
     anyio.run(open_without_server, tmp_path, free_port())
+
+
+async def open_with_paused_server(home: Path, server: ChromaServer) -> None:
+    server.process.send_signal(signal.SIGSTOP)
+    async with open_engine(Settings(home=home, chroma_url=server.url)) as engine:
+        with pytest.raises(StoreUnavailable):
+            await engine.get(REGISTRY)
+        server.process.send_signal(signal.SIGCONT)
+        assert await engine.get(REGISTRY) == []
+
+
+def test_a_server_that_is_paused_at_the_start_is_not_waited_for_for_ever(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(chroma, "SERVER_TIMEOUT_S", 2.0)
+    with chroma_server(tmp_path / "chroma") as server:
+        anyio.run(open_with_paused_server, tmp_path / "home", server)
