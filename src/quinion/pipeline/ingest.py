@@ -41,6 +41,8 @@ SLICE_PAGES = 8
 """Small enough that a short document gets a worker soon while a long one is being read by OCR."""
 SLICE_CHUNKS = 256
 """Enough to sort by length and keep all cores busy; few enough to stop soon when cancelled."""
+LONG_PAGE = 20_000
+"""Characters. A shorter page is split in less time than it takes to ask a thread for it."""
 MOST_CHARACTERS = 32_000_000
 """Of a document's pages together, all of which are held in memory: twice what five thousand
 pages of print have."""
@@ -126,7 +128,8 @@ async def read_and_embed(
     reading: Reading | None = None
 
     async def take(page: Page) -> None:
-        await to_embed.send(await in_thread(chunker.add, page))
+        is_long = len(page.text) > LONG_PAGE
+        await to_embed.send(await in_thread(chunker.add, page) if is_long else chunker.add(page))
 
     async def read_all() -> None:
         nonlocal reading

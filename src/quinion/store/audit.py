@@ -28,13 +28,19 @@ from quinion.store.shelves import CODES, ROWS
 MOST_LINES = 5
 """Of what SQLite says about a damaged file; it repeats itself."""
 _RECORDS_AFTER = """
-SELECT number, id, place, text, metadata, checksum FROM records
+SELECT number, id, place, text, metadata, checksum,
+    typeof(id) || typeof(text) || typeof(metadata) FROM records
 WHERE collection = ? AND number > ? ORDER BY number LIMIT ?
 """
 _RECORDS_OF = """
-SELECT number, id, place, text, metadata, checksum FROM records
+SELECT number, id, place, text, metadata, checksum,
+    typeof(id) || typeof(text) || typeof(metadata) FROM records
 WHERE collection = ? AND id IN (SELECT value FROM json_each(?))
 """
+
+
+# What a bit may change besides the bytes: what SQLite takes them for.
+_TEXTS = b"texttexttext"
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,18 +178,18 @@ class Audit:
         }
 
     def _keep(
-        self, shelf: _Shelf, found: Sequence[tuple[int, bytes, int, bytes, bytes, int]]
+        self, shelf: _Shelf, found: Sequence[tuple[int, bytes, int, bytes, bytes, int, bytes]]
     ) -> list[Kept]:
         rows: Vectors = self._map(shelf.number, ROWS, FLOAT, shelf.dimensions)
         return [
             Kept(
-                id_.decode(errors="replace"),
+                id_.decode(errors="replace") if isinstance(id_, bytes) else repr(id_),
                 place,
-                _decode(id_, text, metadata),
+                _decode(id_, text, metadata) if types == _TEXTS else None,
                 np.array(rows[place]) if 0 <= place < len(rows) else None,
                 checksum,
             )
-            for _, id_, place, text, metadata, checksum in found
+            for _, id_, place, text, metadata, checksum, types in found
         ]
 
     def _map(self, number: int, suffix: str, kind: "np.dtype[Any]", width: int) -> NDArray[Any]:

@@ -140,7 +140,7 @@ class Ledger:
     def ids(self, collection: str) -> list[str]:
         """The ids of all records, in the order in which they came."""
         query = "SELECT id FROM records WHERE collection = ? ORDER BY number"
-        return [id_ for (id_,) in self._read(query, (self._number(collection),))]
+        return [_text(id_) for (id_,) in self._read(query, (self._number(collection),))]
 
     def get(
         self, collection: str, *, ids: Sequence[str] | None = None, where: Where | None = None
@@ -462,11 +462,18 @@ def _is_damage(error: Exception) -> bool:
 
 def _read_record(id_: str, text: str, metadata: str) -> Record:
     try:
-        return Record(id_, text, json.loads(metadata))
+        return Record(_text(id_), _text(text), json.loads(_text(metadata)))
     except ValueError as error:
         raise StoreUnavailable(
             f"The ledger's copy of the record {id_} is damaged ({error}). {MENDING}"
         ) from error
+
+
+def _text(value: object) -> str:
+    """What SQLite takes for a text, as it was; a bit may have made something else of it."""
+    if not isinstance(value, str):
+        raise StoreUnavailable(f"The ledger is damaged: {value!r} is not a text. {MENDING}")
+    return value
 
 
 def _read_or_none(metadata: str) -> Metadata:

@@ -339,3 +339,15 @@ def test_a_record_whose_id_is_damaged_is_not_lost(folder: Path, answers: list[An
     execute(database(folder), "UPDATE records SET id = 'id 65 ' WHERE id = 'id 650'")
     assert make_well(folder) == []
     assert ask(folder) == answers
+
+
+@pytest.mark.parametrize("column", ["text", "metadata"])
+def test_a_text_that_sqlite_takes_for_bytes_is_damage(
+    folder: Path, answers: list[Any], column: str
+) -> None:
+    statement = f"UPDATE records SET {column} = CAST({column} AS BLOB) WHERE id = 'id 650'"
+    execute(database(folder), statement)
+    problems, _ = look(folder)
+    assert any("id 650" in line for line in problems)
+    assert make_well(folder) == []
+    assert ask(folder) == answers
