@@ -22,7 +22,7 @@ has two documents under way, as `quinion ingest` has; the peers take one after t
 LlamaIndex splits page by page, so its chunks are others; compare pages with it. *Processor time* \
 is user and system time of all processes.
 - **after the answer**: quinion's ledger has the chunks then, and they are found; Chroma's copy \
-follows when nobody has written for two seconds, or while others write if it is 10,000 records \
+follows when nobody has written for five seconds, or while others write if it is 10,000 records \
 behind. The next side waits for that, and it is not in the figures above it; *storing* below has \
 both.
 - **empty store** has the first start of all in it, at which quinion writes its own form of the \
