@@ -39,8 +39,10 @@ from quinion.pipeline.workers import OnItem, Workers
 SURVEYED_PAGES = 32
 SLICE_PAGES = 8
 """Small enough that a short document gets a worker soon while a long one is being read by OCR."""
-SLICE_CHUNKS = 256
+SLICE_CHUNKS = 128
 """Enough to sort by length and keep all cores busy; few enough to stop soon when cancelled."""
+SLICES_AT_ONCE = 2
+"""While one is divided into batches, and while its last batches run, the cores have another."""
 LONG_PAGE = 20_000
 """Characters. A shorter page is split in less time than it takes to ask a thread for it."""
 MOST_CHARACTERS = 32_000_000
@@ -122,14 +124,24 @@ async def read_and_embed(
         ExtractionFailed, ModelUnavailable: as `read` and `embed` say.
     """
     chunker, chunks = Chunker(), list[Chunk]()
-    vectors: list[Vectors] = []
+    vectors: dict[int, Vectors] = {}
     steps = _Steps(progress)
-    to_embed, split = anyio.create_memory_object_stream[list[Chunk]](inf)
+    to_embed, slices = anyio.create_memory_object_stream[Sequence[Chunk]](inf)
     reading: Reading | None = None
+    given = 0
+
+    async def give(least: int) -> None:
+        """Pass on what has been split, in slices, as long as there are so many chunks."""
+        nonlocal given
+        while len(chunks) - given >= least:
+            part = chunks[given : given + SLICE_CHUNKS]
+            given += len(part)
+            await to_embed.send(part)
 
     async def take(page: Page) -> None:
         is_long = len(page.text) > LONG_PAGE
-        await to_embed.send(await in_thread(chunker.add, page) if is_long else chunker.add(page))
+        chunks.extend(await in_thread(chunker.add, page) if is_long else chunker.add(page))
+        await give(SLICE_CHUNKS)
 
     async def read_all() -> None:
         nonlocal reading
@@ -142,27 +154,20 @@ async def read_and_embed(
                 progress=steps.tell_read,
                 on_page=take,
             )
-            await to_embed.send(await in_thread(chunker.finish))
+            chunks.extend(await in_thread(chunker.finish))
+            await give(1)
 
-    async def embed_all() -> None:
-        embedded = 0
-        async for some in split:
-            chunks.extend(some)
-            while len(chunks) - embedded >= SLICE_CHUNKS:
-                embedded += await embed_some(embedded)
-        while embedded < len(chunks):
-            embedded += await embed_some(embedded)
+    async def embed_some() -> None:
+        async for part in slices:
+            texts = [chunk.text for chunk in part]
+            vectors[part[0].index] = await in_thread(engine.embedder.embed, texts)
+            await steps.tell_indexed(part[-1].pages[-1])
 
-    async def embed_some(first: int) -> int:
-        part = chunks[first : first + SLICE_CHUNKS]
-        vectors.append(await in_thread(engine.embedder.embed, [chunk.text for chunk in part]))
-        await steps.tell_indexed(part[-1].pages[-1])
-        return len(part)
-
-    with to_embed, split:
-        await together(read_all, embed_all)
+    with to_embed, slices:
+        await together(read_all, *[embed_some] * SLICES_AT_ONCE)
     assert reading is not None
-    return reading, chunks, np.concatenate(vectors) if vectors else np.empty((0, 0), np.float32)
+    made = [vectors[first] for first in sorted(vectors)]
+    return reading, chunks, np.concatenate(made) if made else np.empty((0, 0), np.float32)
 
 
 class _Steps:
@@ -177,8 +182,8 @@ class _Steps:
         await self._progress(self._read + self._indexed, total, message)
 
     async def tell_indexed(self, page: int) -> None:
-        self._indexed = page
-        message = f"indexed up to page {page} of {self._total / 2:.0f}"
+        self._indexed = max(self._indexed, page)  # of two slices the later one may be done first
+        message = f"indexed up to page {self._indexed:.0f} of {self._total / 2:.0f}"
         await self._progress(self._read + self._indexed, self._total, message)
 
 
