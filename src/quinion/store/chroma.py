@@ -281,7 +281,8 @@ def _connect(place: Place) -> "ClientAPI":
         host, port = address.hostname or "localhost", address.port or (443 if secure else 8000)
         # Chroma's client waits for ever by default and has no setting for it. It asks the server
         # some things while it is made, so one that does not answer has to be found before.
-        beat = f"{address.scheme}://{host}:{port}/api/v2/heartbeat"
+        name = f"[{host}]" if ":" in host else host
+        beat = f"{address.scheme}://{name}:{port}/api/v2/heartbeat"
         httpx2.get(beat, timeout=SERVER_TIMEOUT_S).raise_for_status()
         client = chromadb.HttpClient(host=host, port=port, ssl=secure, settings=settings)
         client._server._session.timeout = SERVER_TIMEOUT_S  # type: ignore[attr-defined]

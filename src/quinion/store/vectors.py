@@ -88,10 +88,11 @@ class VectorStore:
         for thread in self._settling.values():
             thread.join()
         self._follower.close()
-        is_well = self._chroma.is_open and self._is_well()
+        # A server has no seal, and is asked nothing any more: it may be gone.
+        seal = self._seal if self._chroma.is_open and self._seal and self._is_well() else None
         self._chroma.close()
-        if self._seal and is_well:
-            self._seal.set()
+        if seal:
+            seal.set()
         self._ledger.close()
 
     def declare(self, collection: str, fingerprint: str | None) -> None:

@@ -1,6 +1,7 @@
 """The same engine on a Chroma server of its own (`CHROMA_URL`), as on a small cluster."""
 
 import signal
+import time
 from pathlib import Path
 
 import anyio
@@ -74,3 +75,19 @@ def test_a_server_that_is_paused_at_the_start_is_not_waited_for_for_ever(
     monkeypatch.setattr(chroma, "SERVER_TIMEOUT_S", 2.0)
     with chroma_server(tmp_path / "chroma") as server:
         anyio.run(open_with_paused_server, tmp_path / "home", server)
+
+
+async def leave_paused_server(home: Path, server: ChromaServer) -> float:
+    """How long it takes to close a home whose server does not answer any more."""
+    async with open_engine(Settings(home=home, chroma_url=server.url)) as engine:
+        async with Client(document_store.build(engine)) as client:
+            await client.call_tool("ingest_document", ARGUMENTS)
+        server.process.send_signal(signal.SIGSTOP)
+        began = time.monotonic()
+    return time.monotonic() - began
+
+
+def test_a_server_that_is_paused_in_the_end_is_not_waited_for(tmp_path: Path) -> None:
+    with chroma_server(tmp_path / "chroma") as server:
+        took_s = anyio.run(leave_paused_server, tmp_path / "home", server)
+    assert took_s < chroma.SERVER_TIMEOUT_S / 2
