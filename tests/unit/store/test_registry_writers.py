@@ -1,6 +1,7 @@
 """Writers at once, threads and processes: the registry is as if they had come one by one."""
 
 import json
+import sqlite3
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -139,7 +140,6 @@ def test_processes_share_a_registry(registry: PolicyRegistry, tmp_path: Path, ad
 
 
 def test_processes_may_open_a_new_registry_at_once(tmp_path: Path) -> None:
-    """SQLite switches a new file to its log once; the others have to wait for that."""
     script = (
         "import sys; from pathlib import Path; from quinion.store.registry import open_registry;"
         "open_registry(Path(sys.argv[1])).ping()"
@@ -148,6 +148,19 @@ def test_processes_may_open_a_new_registry_at_once(tmp_path: Path) -> None:
         path = str(tmp_path / f"{attempt}.db")
         children = [subprocess.Popen([sys.executable, "-c", script, path]) for _ in range(WRITERS)]
         assert [child.wait() for child in children] == [0] * WRITERS
+
+
+def test_opening_waits_for_who_writes_to_a_new_file(tmp_path: Path) -> None:
+    """SQLite switches a new file to its log once, and refuses at once while another writes."""
+    path = tmp_path / "registry.db"
+    other = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+    other.execute("BEGIN IMMEDIATE")
+    with ThreadPoolExecutor() as threads:
+        opening = threads.submit(open_registry, path)
+        with pytest.raises(TimeoutError):
+            opening.result(timeout=0.2)
+        other.execute("COMMIT")
+        opening.result().ping()
 
 
 def test_one_of_many_creates_a_policy(registry: PolicyRegistry) -> None:

@@ -7,6 +7,7 @@ changes, whichever thread or process comes second.
 
 import sqlite3
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import date, datetime
@@ -19,6 +20,7 @@ from quinion.store.registry.port import Planner
 from quinion.store.registry.rows import Plain, read_policy, read_revision, row_of
 
 BUSY_TIMEOUT_S = 10.0
+RETRY_S = 0.01
 
 _SCHEMA = """
 BEGIN IMMEDIATE;
@@ -164,7 +166,7 @@ def _open(path: Path) -> sqlite3.Connection:
     )
     try:
         database.row_factory = sqlite3.Row
-        database.execute("PRAGMA journal_mode=WAL")
+        _switch_to_log(database)
         database.execute("PRAGMA synchronous=FULL")
         database.execute("PRAGMA foreign_keys=ON")
         database.executescript(_SCHEMA)
@@ -172,3 +174,17 @@ def _open(path: Path) -> sqlite3.Connection:
         database.close()
         raise
     return database
+
+
+def _switch_to_log(database: sqlite3.Connection) -> None:
+    """SQLite does not wait with this while another writes to a new file: it refuses at once."""
+    give_up_at = time.monotonic() + BUSY_TIMEOUT_S
+    while True:
+        try:
+            database.execute("PRAGMA journal_mode=WAL")
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode != sqlite3.SQLITE_BUSY or time.monotonic() > give_up_at:
+                raise
+            time.sleep(RETRY_S)
+        else:
+            return
