@@ -199,7 +199,7 @@ class Engine:
             StoreUnavailable: Chroma's folder can't be read.
         """
         store = await self.store()
-        return await in_thread(store.find_damage)
+        return await in_thread(store.prover.find_damage)
 
     async def verify(self, collection: str, *, repair: bool = False) -> Proof:
         """Prove that both copies of every record are there and whole; mend them if asked to.
@@ -208,13 +208,13 @@ class Engine:
             StoreUnavailable: Chroma or the ledger can't be read; the message says what to do.
         """
         store = await self.store()
-        survey = await in_thread(store.survey, collection)
+        survey = await in_thread(store.prover.survey, collection)
         if not survey.findings:
             return Proof(survey.records)
 
         def judge() -> Proof:
             with self._journal.still():
-                return store.judge(survey, repair=repair)
+                return store.prover.judge(survey, repair=repair)
 
         async with self._gate.closed() if repair else self._gate.open():
             return await in_thread(judge)
@@ -256,7 +256,7 @@ class Engine:
         """
         store = await self._open_to_write(traces)
         intent = await self._begin(traces)
-        store.hide(traces)
+        store.hidden.add(traces)
         try:
             yield Writer(store)
             await in_thread(self._journal.end, intent)
@@ -306,7 +306,7 @@ class Engine:
                     # Nobody may be reading a collection that goes away.
                     await stack.enter_async_context(self._gate.closed())
                 intent = await self._begin(traces)
-                store.hide(traces)
+                store.hidden.add(traces)
                 await self._undo(intent)
 
     async def put_away(self, traces: Sequence[Trace]) -> Path | None:
@@ -315,7 +315,7 @@ class Engine:
         For what belongs to nothing any more. None, and nothing done, where it is being written.
         """
         store = await self._open_to_write(traces)
-        if store.hides(traces):
+        if store.hidden.has(traces):
             return None
         parts = [await in_thread(_part, store, trace) for trace in traces]
         copy_ = await in_thread(save, self.settings.home / "dropped", parts)
@@ -346,7 +346,7 @@ class Engine:
 
     def _finish(self, intent: Intent) -> None:
         self._live.discard(intent.id)
-        self._store.reveal(intent.traces)
+        self._store.hidden.remove(intent.traces)
 
     def _recover(self) -> None:
         for intent in self._journal.unfinished():
@@ -355,7 +355,7 @@ class Engine:
                     self._store.reconcile(trace.collection)
                 log.warning("undoing what an interrupted operation left: %r", str(intent.traces[0]))
                 self._restore(intent)
-                self._store.reveal(intent.traces)
+                self._store.hidden.remove(intent.traces)
 
     def _restore(self, intent: Intent) -> None:
         for trace in intent.traces:

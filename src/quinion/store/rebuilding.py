@@ -142,7 +142,7 @@ def _fill(folder: Path, place: Place, done: Rebuilt, *, renew: bool) -> None:
                 ledger.renew(name)
             store.reconcile(name)
             # The records of a server can't be moved aside, so they are mended where they are.
-            proof = store.verify(name, repair=place.url is not None)
+            proof = store.prover.verify(name, repair=place.url is not None)
             done.records += proof.records
             done.problems += proof.problems
 

@@ -57,10 +57,10 @@ def ask(folder: Path) -> list[Any]:
 
 def verify(store: VectorStore, *, repair: bool = False) -> tuple[list[str], list[str]]:
     """The problems that are found, and what was mended."""
-    problems = store.find_damage()
+    problems = store.prover.find_damage()
     mended: list[str] = []
     for name in (COLLECTION, "lines"):
-        proof = store.verify(name, repair=repair and not problems)
+        proof = store.prover.verify(name, repair=repair and not problems)
         problems += proof.problems
         mended += proof.mended
     return problems, mended

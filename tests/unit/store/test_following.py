@@ -90,7 +90,7 @@ def test_what_a_process_left_is_given_by_the_next(tmp_path: Path) -> None:
         store.agree([NAME])
         assert store.ledger.debts.count() == 0
         assert {one.id for one in store.get(NAME)} == {"1", "2", "3", "4"}
-        assert store.verify(NAME).problems == ()
+        assert store.prover.verify(NAME).problems == ()
     assert in_chroma(tmp_path) == {
         "1": {"id": 1},
         "2": {"id": 2, "kind": "new"},

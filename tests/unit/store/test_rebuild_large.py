@@ -80,5 +80,5 @@ def test_a_hundred_thousand_chunks_are_made_anew_without_embedding_one(tmp_path:
     rebuild(tmp_path)
     assert ask(tmp_path) == answers
     with closing(open_home(tmp_path)) as store:
-        proof = store.verify(COLLECTION)
+        proof = store.prover.verify(COLLECTION)
     assert (proof.records, proof.problems) == (COUNT, ())

@@ -23,7 +23,7 @@ def record(id_: str) -> Record:
 def look(store: VectorStore) -> list[str]:
     """What is found, once the store has had the time to look into Chroma."""
     found = sorted(hit.record.id for hit in store.query(NAME, VECTORS[0], 4))
-    for thread in store._settling.values():
+    for thread in store._agreement._settling.values():
         thread.join()
     return found
 

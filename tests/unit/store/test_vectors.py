@@ -52,9 +52,9 @@ def test_a_filter_narrows_what_is_found(store: VectorStore) -> None:
 
 def test_what_is_hidden_is_not_found_until_it_is_revealed(store: VectorStore) -> None:
     trace = Trace.of("things", owner="x")
-    store.hide([trace])
+    store.hidden.add([trace])
     assert [hit.record.id for hit in store.query("things", unit(1, 0), 4)] == ["y_0", "y_1"]
-    store.reveal([trace])
+    store.hidden.remove([trace])
     assert len(store.query("things", unit(1, 0), 4)) == 4
 
 
@@ -110,10 +110,10 @@ def test_a_collection_whose_model_is_not_known_yet_can_be_counted_and_gets_its_m
 
 def test_a_whole_collection_is_hidden_and_deleted_and_another_is_not(store: VectorStore) -> None:
     store.upsert("others", [Record("a", "a", {"k": 1})], unit(1, 0)[None])
-    store.hide([Trace("things")])
+    store.hidden.add([Trace("things")])
     assert store.query("things", unit(1, 0), 4) == []
     store.delete(Trace("things"))
-    store.reveal([Trace("things")])
+    store.hidden.remove([Trace("things")])
     assert (store.count("things"), store.count("others")) == (0, 1)
     store.delete(Trace("was never there"))
 
@@ -217,7 +217,7 @@ def test_what_chroma_has_lost_is_made_again_from_the_ledger(tmp_path: Path) -> N
     store = open_store(tmp_path)
     assert store.count("texts") == 50
     store.agree(["texts"])
-    assert store.verify("texts") == Proof(50)
+    assert store.prover.verify("texts") == Proof(50)
     theirs, vectors = Chroma(Place(tmp_path / "chroma")).get("texts", ["7", "31"])
     assert [record.text for record in theirs] == ["text 7", "text 31"]
     [hit] = store.query("texts", vectors[0], 1)
@@ -274,7 +274,7 @@ def test_what_a_dead_process_wrote_to_one_of_the_two_is_found_by_comparing(tmp_p
     store = open_store(tmp_path)
     store.reconcile("texts")
     assert {record.id for record in store.get("texts")} == {*map(str, range(50)), "new"}
-    assert store.verify("texts") == Proof(51)
+    assert store.prover.verify("texts") == Proof(51)
     assert len(Chroma(Place(tmp_path / "chroma")).ids("texts")) == 51
 
 
@@ -285,10 +285,10 @@ def test_lost_vectors_are_named(tmp_path: Path) -> None:
         database.execute("DELETE FROM embeddings_queue WHERE id IN ('7', '31', '32')")
     store = open_store(tmp_path)
     lost = tuple(f"texts: {id_}: Chroma can't read it" for id_ in ("31", "32", "7"))
-    assert store.verify("texts") == Proof(50, lost)
-    assert store.verify("others") == Proof(0)
-    assert store.verify("texts", repair=True) == Proof(50, (), lost)
-    assert store.verify("texts") == Proof(50)
+    assert store.prover.verify("texts") == Proof(50, lost)
+    assert store.prover.verify("others") == Proof(0)
+    assert store.prover.verify("texts", repair=True) == Proof(50, (), lost)
+    assert store.prover.verify("texts") == Proof(50)
 
 
 def test_a_chroma_that_could_not_be_opened_is_opened_later(tmp_path: Path) -> None:
@@ -298,5 +298,5 @@ def test_a_chroma_that_could_not_be_opened_is_opened_later(tmp_path: Path) -> No
         store.agree(["texts"])
     (tmp_path / "chroma").unlink()
     store.upsert("texts", [Record("a", "a", {"n": 1})], unit(1, 0)[None])
-    assert store.verify("texts").problems == ()
+    assert store.prover.verify("texts").problems == ()
     store.close()
