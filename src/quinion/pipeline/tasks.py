@@ -40,7 +40,7 @@ async def _run(job: Callable[[], Awaitable[object]]) -> None:
     except anyio.get_cancelled_exc_class() as cancelled:
         # The task group keeps it for a while; nobody asks where the job was.
         del job
-        raise cancelled.with_traceback(None)
+        raise cancelled.with_traceback(None) from None
 
 
 def _first(errors: BaseException) -> BaseException:
