@@ -1,11 +1,14 @@
 """A Chroma folder, read in a process of its own.
 
 Chroma's core trusts its files: a flipped bit in its graph can end the process that reads it
-(SIGSEGV). So where there is doubt a child reads, and if it dies that is an answer as well. What it
-reads it can write into a ledger, which a death leaves as it was before the last step.
+(SIGSEGV), or make it wait for ever. So where there is doubt a child reads, and if it dies or falls
+silent that is an answer as well. What it reads it can write into a ledger, which a death leaves as
+it was before the last step.
 """
 
 import json
+import os
+import select
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -22,6 +25,10 @@ from quinion.store.ledger import Ledger
 from quinion.store.rows import Vectors
 
 STEP = 1_000
+SILENCE_S = 120.0
+"""The longest that a child may take for a step; the first of a collection loads its graph."""
+PIPE_BYTES = 1 << 16
+CHILD = (sys.executable, "-m", "quinion.store.taking")
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,20 +50,37 @@ def read_through(place: Place, ledger: Path | None = None) -> Taken:
     if place.folder and not place.url and not (place.folder / DATABASE).exists():
         return Taken()  # and none is made by looking
     where = place.url or str(place.folder)
-    ended = subprocess.run(
-        [sys.executable, "-m", "quinion.store.taking", where, str(ledger or "")],
-        stdout=subprocess.PIPE,
-        check=False,
-    )
-    if ended.returncode < 0:
-        raise StoreUnavailable(
-            f"The vector store at {place} is damaged: it ends the process that reads it "
-            f"(signal {-ended.returncode}). Stop the server and run quinion rebuild."
+    child = subprocess.Popen([*CHILD, where, str(ledger or "")], stdout=subprocess.PIPE)
+    said = _listen(child)
+    if child.returncode < 0:
+        how = (
+            f"it ends the process that reads it (signal {-child.returncode})"
+            if said is not None
+            else f"a process that reads it has been silent for {SILENCE_S:.0f} seconds"
         )
-    answer = json.loads(ended.stdout or "{}")
-    if ended.returncode or "error" in answer:
+        raise StoreUnavailable(
+            f"The vector store at {place} is damaged: {how}. "
+            "Stop the server and run quinion rebuild."
+        )
+    answer = json.loads(said or "{}")
+    if child.returncode or "error" in answer:
         raise StoreUnavailable(answer.get("error", f"The vector store at {place} can't be read."))
     return Taken(**answer)
+
+
+def _listen(child: "subprocess.Popen[bytes]") -> bytes | None:
+    """All that it says until it ends; None: it fell silent, and was ended."""
+    assert child.stdout is not None
+    said = b""
+    with child:
+        sounds = select.poll()
+        sounds.register(child.stdout, select.POLLIN)
+        while sounds.poll(1000 * SILENCE_S):
+            if not (part := os.read(child.stdout.fileno(), PIPE_BYTES)):
+                return said
+            said += part
+        child.kill()
+    return None
 
 
 def take_in(chroma: Chroma, ledger: Ledger | None) -> Taken:
@@ -74,6 +98,7 @@ def take_in(chroma: Chroma, ledger: Ledger | None) -> Taken:
                     unread.setdefault(name, []).extend(lost)
                 if ledger:
                     _give(ledger, name, [sound[id_] for id_ in some if id_ in sound])
+                print(flush=True)  # a sign of life; the answer is the line that is not empty
         if ledger and ledger.count(name) and not ledger.fingerprint(name):
             ledger.mark(name, chroma.fingerprint(name))
     return Taken(records, unread, chroma.unmarked())
