@@ -19,6 +19,8 @@ SEARCHERS, READERS, WRITERS = 40, 12, 12
 PAUSE_S = 0.8
 """Between two calls of one client that searches or reads: people think."""
 BUSY_PAUSE_S = 0.5
+LETTERS = 40
+"""That one application has."""
 TIMEOUT_S = 120.0
 
 
@@ -81,7 +83,7 @@ class Crowd:
     async def _read(self, dice: random.Random) -> None:
         while True:
             await self._call(
-                "read", DOCUMENT_STORE, "list_ingested_documents", {"application_ref": "LOAD/0"}
+                "read", DOCUMENT_STORE, "list_ingested_documents", {"application_ref": "LOAD/0/0"}
             )
             await self._call("read", DOCVEC, "get_index_stats", {})
             await self._call("read", POLICY_KB, "list_policy_documents", {})
@@ -100,7 +102,10 @@ class Crowd:
         for count in range(10**9):
             file = self._folder / f"{number} {count % 5}.pdf"
             text_pdf(file, f"Letter {count} of client {number} at {time.time()}. {PROSE}")
-            arguments = {"file_path": str(file), "application_ref": f"LOAD/{number}"}
+            arguments = {
+                "file_path": str(file),
+                "application_ref": f"LOAD/{number}/{count // LETTERS}",
+            }
             await self._call("write", DOCUMENT_STORE, "ingest_document", arguments)
 
     async def _call(self, kind: str, server: str, tool: str, arguments: dict[str, Any]) -> None:

@@ -10,6 +10,7 @@ one that was being replaced is there as it was.
 
 import hashlib
 import logging
+import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from copy import copy
@@ -22,6 +23,7 @@ import anyio
 import anyio.to_thread
 
 from quinion import __version__
+from quinion.cycles import leave_alone
 from quinion.embed.local import LocalEmbedder
 from quinion.embed.numerics import Numerics
 from quinion.embed.port import Embedder, Vectors
@@ -57,6 +59,9 @@ ENGINES = {
 
 REPLACING = "replacing"
 """The folder of what is put aside while it is replaced."""
+SWITCH_S = 0.001
+"""How long a thread may keep others from Python: a search goes through several hands, and while
+documents are taken in it would wait for each of them as long."""
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -165,6 +170,7 @@ class Engine:
         if not self._state.ready:
             # The first search of a process: connect the store while the model is loaded.
             await together(self.store, partial(in_thread, embedder.load))
+            leave_alone("model")
         return await in_thread(embedder.embed_query, query)
 
     async def nearest(
@@ -416,6 +422,7 @@ async def open_engine(settings: Settings) -> AsyncIterator[Engine]:
         BadSetting: a folder cannot be used.
     """
     place = Place(settings.chroma_folder, settings.chroma_url)
+    sys.setswitchinterval(SWITCH_S)
     async with AsyncExitStack() as stack:
         lock = stack.enter_context(hold(settings.home, __version__))
         if place.folder and not place.url:

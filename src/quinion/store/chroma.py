@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 
 import numpy as np
 
+from quinion.cycles import leave_alone
 from quinion.errors import QuinionError, StoreUnavailable
 from quinion.model.record import Record
 
@@ -77,6 +78,7 @@ class Chroma:
         with self._lock, self._failures():
             if self._client is None:
                 self._client = _connect(self.place)
+                leave_alone("chroma")
 
     def close(self) -> None:
         """Let go of the server's connections, or of the files."""

@@ -82,6 +82,9 @@ ORDER BY number LIMIT ?
 DATABASE = "ledger.db"
 STEP = 2_000
 """Records that are held in memory where all of them are gone through."""
+READERS = 8
+"""Connections to read with; who finds them all in use waits. SQLite keeps the files of a closed one
+open as long as there is another."""
 NONE = 0
 """The number of a collection that nothing was written to."""
 
@@ -93,6 +96,7 @@ class Ledger:
         self._folder = folder
         self._writing = threading.RLock()
         self._readers: LifoQueue[sqlite3.Connection] = LifoQueue()
+        self._reading = threading.Semaphore(READERS)
         self._numbers: dict[str, int] = {}
         self._live: dict[str, tuple[int, Mask, int]] = {}
         self._versions: Counter[str] = Counter()
@@ -404,14 +408,15 @@ class Ledger:
             if self._folder is None:
                 with self._writing:
                     return self._writer.execute(query, values).fetchall()
-            try:
-                reader = self._readers.get_nowait()
-            except Empty:
-                reader = self._connect()
-            try:
-                return reader.execute(query, values).fetchall()
-            finally:
-                self._readers.put(reader)
+            with self._reading:
+                try:
+                    reader = self._readers.get_nowait()
+                except Empty:
+                    reader = self._connect()
+                try:
+                    return reader.execute(query, values).fetchall()
+                finally:
+                    self._readers.put(reader)
 
     @contextmanager
     def _change(self, collection: str) -> Iterator[None]:

@@ -50,12 +50,14 @@ def remove(block: bytes, numbers: Iterable[int]) -> bytes:
 
 
 def lay(mask: Mask, number: int, block: bytes) -> None:
-    """Set in the mask all places of the block with this number."""
+    """Set in the mask all places of the block with this number; those that came after the mask
+    was made are not on it."""
     part = mask[number * BLOCK : (number + 1) * BLOCK]
     if len(block) == _BITS:
         part |= _unpack(block)[: len(part)]
     else:
-        part[np.frombuffer(block, _NUMBER)] = True
+        listed = np.frombuffer(block, _NUMBER)
+        part[listed[listed < len(part)]] = True
 
 
 def numbers(block: bytes) -> Places:

@@ -1,10 +1,12 @@
 """The ledger against a dictionary, over all that can be done to it, and over restarts."""
 
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from tempfile import mkdtemp
 from typing import Any
 
 import numpy as np
+import psutil
 import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
@@ -13,7 +15,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 from quinion.model.record import Record
 from quinion.store.facts import LONGEST
 from quinion.store.filters import Where, matches
-from quinion.store.ledger import Ledger
+from quinion.store.ledger import READERS, Ledger
 from quinion.store.rows import Vectors
 
 DIMENSIONS = 4
@@ -171,4 +173,35 @@ def test_more_facts_than_are_remembered(tmp_path: Path, monkeypatch: pytest.Monk
     ledger.delete("things", [str(n) for n in range(10)])
     assert [r.id for r in ledger.get("things", where={"n": {"$lt": 12}})] == ["10", "11"]
     assert ledger.candidates("things", {"$or": []}) is not None
+    ledger.close()
+
+
+def test_filters_while_records_come(tmp_path: Path) -> None:
+    ledger = Ledger(tmp_path)
+    ledger.upsert("c", [Record("first", "", {"k": "a"})], unit_vector(0)[None])
+    with ThreadPoolExecutor() as threads:
+        writing = threads.submit(_write_many, ledger, 600)
+        while not writing.done():
+            mask = ledger.candidates("c", {"k": "a"})
+            assert mask is not None
+            assert mask[0]
+        writing.result()
+    ledger.close()
+
+
+def _write_many(ledger: Ledger, count: int) -> None:
+    for n in range(count):
+        ledger.upsert("c", [Record(f"id {n}", "", {"k": "a"})], unit_vector(n)[None])
+
+
+def test_many_readers_share_few_connections(tmp_path: Path) -> None:
+    ledger = Ledger(tmp_path)
+    records = [Record(f"id {n}", "text " * 100, {}) for n in range(5_000)]
+    ledger.upsert("c", records, np.tile(unit_vector(0), (len(records), 1)))
+    before = psutil.Process().num_fds()
+    with ThreadPoolExecutor(4 * READERS) as threads:
+        for found in threads.map(lambda _: ledger.ids("c"), range(8 * READERS)):
+            assert len(found) == len(records)
+    # Each has the database and its log open.
+    assert psutil.Process().num_fds() - before <= 2 * READERS
     ledger.close()

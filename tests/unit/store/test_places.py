@@ -35,6 +35,14 @@ def test_a_block_has_what_was_added_and_not_removed(
     assert len(block) <= BLOCK // 8
 
 
+@given(size=st.sampled_from([1, 5_000]), length=st.integers(0, BLOCK))
+def test_what_came_after_a_mask_was_made_is_not_on_it(size: int, length: int) -> None:
+    places = spread(size)
+    mask = np.zeros(length, np.bool_)
+    lay(mask, 0, add(b"", places))
+    assert set(np.flatnonzero(mask).tolist()) == {place for place in places if place < length}
+
+
 @given(size=st.sampled_from([1, 5_000]))
 def test_a_block_of_which_all_is_removed_has_no_bytes(size: int) -> None:
     assert remove(add(b"", spread(size)), range(BLOCK)) == b""
