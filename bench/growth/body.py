@@ -61,9 +61,9 @@ def write_body(run: Run) -> str:
             table(("", *(f"{size.chunks:,} chunks" for size in run.sizes)), rows(run)),
             "Milliseconds from the request's line to the answer's: p50, p99, and recall@10 held "
             f"against exact search. *{OURS}* is the server as a client meets it. *{BARE}* is its "
-            "engine, asked in lines of JSON as the plain stack is: these two are compared, by as many "
-            "searches with each filter as without. Without one the plain stack is at its best, and "
-            "most of what is left on both sides is embedding the question.",
+            "engine, asked in lines of JSON as the plain stack is: these two are compared, by as "
+            "many searches with each filter as without. Without one the plain stack is at its "
+            "best, and most of what is left on both sides is embedding the question.",
             table(("filter", *(f"{size.chunks:,} chunks" for size in run.sizes)), searches(run)),
             where_it_ends(run),
         )
