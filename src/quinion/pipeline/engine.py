@@ -36,8 +36,9 @@ from quinion.pipeline.tasks import together
 from quinion.pipeline.workers import Workers
 from quinion.search.query import check_query
 from quinion.settings import Settings
+from quinion.store.apart import open_chroma
 from quinion.store.backup import Part, load, save, sweep
-from quinion.store.chroma import Chroma, Place
+from quinion.store.chroma import Place
 from quinion.store.filters import Where
 from quinion.store.journal import Intent, Journal, Trace
 from quinion.store.ledger import Ledger
@@ -441,7 +442,7 @@ async def open_engine(settings: Settings) -> AsyncIterator[Engine]:
         element_workers = Workers(settings.workers, module="quinion.pipeline.element_worker")
         stack.push_async_callback(element_workers.close)
         ledger = Ledger(ledger_folder(settings.home, place))
-        store = VectorStore(Chroma(place), ledger, lambda: model.fingerprint)
+        store = VectorStore(open_chroma(place), ledger, lambda: model.fingerprint)
         stack.callback(store.close)
         yield Engine(
             settings, lock, workers, element_workers, model, store, journal, stack.callback

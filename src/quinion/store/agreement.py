@@ -10,7 +10,6 @@ before something is to be written.
 import logging
 import threading
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from functools import cached_property
 from typing import TypeVar
 
@@ -19,12 +18,10 @@ from quinion.store.chroma import Chroma
 from quinion.store.following import Follower
 from quinion.store.ledger import Ledger
 from quinion.store.seal import Seal
-from quinion.store.taking import read_through
 
 log = logging.getLogger(__name__)
 
 STEP = 1_000
-OPENING = "opening-chroma"
 
 T = TypeVar("T")
 
@@ -81,10 +78,8 @@ class Agreement:
             return
         with self._agreeing:
             if collection not in self._agreed:  # and so nobody is writing it yet
-                with self._marked():
-                    self.follower.catch_up(collection)
-                    same = self._chroma.count(collection) == self._ledger.count(collection)
-                if not same:
+                self.follower.catch_up(collection)
+                if self._chroma.count(collection) != self._ledger.count(collection):
                     self.reconcile(collection)
                 elif not self._ledger.fingerprint(collection):
                     self.share_mark(collection)
@@ -105,13 +100,12 @@ class Agreement:
 
     def reconcile(self, collection: str) -> None:
         """Give Chroma what only the ledger has, and the other way round."""
-        with self._marked():
-            self.follower.catch_up(collection)
-            ours, theirs = self._ledger.ids(collection), self._chroma.ids(collection)
-            known, given = set(ours), set(theirs)
-            self.take_from_chroma(collection, [id_ for id_ in theirs if id_ not in known])
-            self.copy_to_chroma(collection, [id_ for id_ in ours if id_ not in given])
-            self.share_mark(collection)
+        self.follower.catch_up(collection)
+        ours, theirs = self._ledger.ids(collection), self._chroma.ids(collection)
+        known, given = set(ours), set(theirs)
+        self.take_from_chroma(collection, [id_ for id_ in theirs if id_ not in known])
+        self.copy_to_chroma(collection, [id_ for id_ in ours if id_ not in given])
+        self.share_mark(collection)
         self._agreed.add(collection)
 
     def take_from_chroma(self, collection: str, ids: Sequence[str]) -> None:
@@ -154,35 +148,6 @@ class Agreement:
             self.prepare_to_write(collection)
         except StoreUnavailable as error:
             log.warning("%s is read from the ledger alone: %s", collection, error)
-
-    @contextmanager
-    def _marked(self) -> Iterator[None]:
-        """While Chroma first reads a collection, which ends the process if its files are damaged.
-
-        A mark says that it is being done. Who finds the mark of a process that died of it, or for
-        another reason, has a child try first.
-
-        Raises:
-            StoreUnavailable: the child died as well, or the mark can't be made.
-        """
-        folder, place = self._ledger.folder, self._chroma.place
-        if folder is None or place.folder is None or place.url:
-            yield
-            return
-        mark = folder / OPENING
-        if mark.exists() and not self._chroma.is_open:
-            read_through(place)
-        try:
-            mark.touch()
-            try:
-                yield
-            finally:
-                mark.unlink(missing_ok=True)
-        except OSError as error:
-            raise StoreUnavailable(
-                f"{folder} cannot be written: {error.strerror}. "
-                "Check that the disk is not full and that the folder is writable."
-            ) from error
 
 
 def steps(items: Sequence[T]) -> Iterator[Sequence[T]]:

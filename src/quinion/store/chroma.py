@@ -5,7 +5,7 @@ costs as much as everything else that a server needs to answer `/health`.
 """
 
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -142,11 +142,18 @@ class Chroma:
         return [id_ for some in self.pages_of_ids(collection) for id_ in some]
 
     def pages_of_ids(self, collection: str) -> Iterator[list[str]]:
-        """The ids of all records, some thousand at a time."""
+        """The ids of all records, some thousand at a time: all at once is more than Chroma's
+        database can bind."""
+        start = 0
+        while page := self.page_of_ids(collection, start):
+            yield page
+            start += len(page)
+
+    def page_of_ids(self, collection: str, start: int) -> list[str]:
+        """Some thousand of the ids, from that one on."""
         target = self._collection(collection)
         with self._failures():
-            for page in _pages(target, [], {}):
-                yield page["ids"]
+            return list(target.get(limit=PAGE, offset=start, include=[])["ids"])
 
     def get(
         self, collection: str, ids: Sequence[str]
@@ -303,16 +310,3 @@ def _is_damage(error: Exception) -> bool:
     """Whether it is the files, as far as Chroma's wording tells."""
     said = str(error).casefold()
     return any(word in said for word in DAMAGE)
-
-
-def _pages(
-    target: "Collection", include: list[Any], named: Mapping[str, Any]
-) -> Iterator[Mapping[str, Any]]:
-    """What `get` gives, page by page: all at once is more than Chroma's database can bind."""
-    start = 0
-    while True:
-        found: Any = target.get(**named, limit=PAGE, offset=start, include=include)
-        yield found
-        if len(found["ids"]) < PAGE:
-            return
-        start += PAGE

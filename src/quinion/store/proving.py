@@ -24,7 +24,6 @@ from quinion.store.proof import (
     look_again,
     word,
 )
-from quinion.store.taking import read_through
 
 
 class Prover:
@@ -39,16 +38,10 @@ class Prover:
         self._hidden = hidden
 
     def find_damage(self) -> list[str]:
-        """What is amiss with the ledger's database as a whole; none is good news.
-
-        Raises:
-            StoreUnavailable: Chroma's folder can't be read.
-        """
-        folder, place = self._ledger.folder, self._chroma.place
+        """What is amiss with the ledger's database as a whole; none is good news."""
+        folder = self._ledger.folder
         if folder is None:
             return []
-        if place.folder and not place.url and not self._chroma.is_open:
-            read_through(place)  # in a child: it may be damaged so that it ends a process
         with closing(Audit(folder)) as audit:
             return [
                 f"{folder / DATABASE}: {line}. Stop the server and run quinion rebuild"

@@ -15,11 +15,12 @@ from pathlib import Path
 import numpy as np
 
 from quinion.errors import StoreUnavailable
+from quinion.store.apart import open_chroma
 from quinion.store.audit import Audit, Kept
-from quinion.store.chroma import Chroma, Place
+from quinion.store.chroma import Place
 from quinion.store.ledger import DATABASE, Ledger
 from quinion.store.lock import LOCK_NAME
-from quinion.store.taking import read_through
+from quinion.store.taking import take_all
 from quinion.store.vectors import VectorStore
 
 
@@ -52,7 +53,7 @@ def rebuild(folder: Path, place: Place) -> Rebuilt:
     lost = _save_whole(old, folder) if damage else []
     others: list[str] = []
     try:
-        others = read_through(place, folder).others
+        others = take_all(place, folder).others
     except StoreUnavailable as error:
         done.unreadable = error.message
     if old in done.aside and not _has_records(folder):
@@ -136,7 +137,7 @@ def _still_missing(folder: Path, damaged: Sequence[tuple[str, Kept]]) -> list[st
 def _fill(folder: Path, place: Place, done: Rebuilt, *, renew: bool) -> None:
     """Give Chroma what it lacks, and prove that all is well."""
     ledger = Ledger(folder)
-    with closing(VectorStore(Chroma(place), ledger, str)) as store:
+    with closing(VectorStore(open_chroma(place), ledger, str)) as store:
         for name in ledger.collections():
             if renew:
                 ledger.renew(name)

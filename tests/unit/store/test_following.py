@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from quinion.errors import StoreUnavailable
 from quinion.model.record import Metadata, Record
+from quinion.store.apart import ApartChroma
 from quinion.store.chroma import Chroma, Place
 from quinion.store.journal import Trace
 from tests.unit.store.stores import open_store
@@ -38,13 +39,13 @@ def test_nobody_waits_for_chroma(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         store.agree([NAME])
         monkeypatch.setattr("quinion.store.following.QUIET_S", 0.2)
         given_ = threading.Event()
-        write = Chroma.upsert
+        write = ApartChroma.upsert
 
-        def note(self: Chroma, *args: Any) -> None:
+        def note(self: ApartChroma, *args: Any) -> None:
             write(self, *args)
             given_.set()
 
-        monkeypatch.setattr(Chroma, "upsert", note)
+        monkeypatch.setattr(ApartChroma, "upsert", note)
         store.upsert(NAME, [record(1), record(2)], VECTORS[:2])
         assert not given_.is_set()
         assert [hit.record.id for hit in store.query(NAME, VECTORS[0], 1)] == ["1"]
@@ -102,12 +103,12 @@ def test_what_a_process_left_is_given_by_the_next(tmp_path: Path) -> None:
 def test_what_chroma_refuses_it_gets_later(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    def refuse(self: Chroma, *args: Any) -> None:
+    def refuse(self: ApartChroma, *args: Any) -> None:
         raise StoreUnavailable("no")
 
     with closing(open_store(tmp_path)) as store:
         store.agree([NAME])
-        monkeypatch.setattr(Chroma, "upsert", refuse)
+        monkeypatch.setattr(ApartChroma, "upsert", refuse)
         store.upsert(NAME, [record(1)], VECTORS[:1])
         # Only so much, and then whoever writes is told.
         monkeypatch.setattr("quinion.store.following.TOO_FAR_BEHIND", 2)

@@ -11,6 +11,7 @@ import pytest
 
 from quinion.errors import BadSetting, StoreUnavailable
 from quinion.model.record import Record
+from quinion.store.apart import ApartChroma
 from quinion.store.chroma import Chroma, Place
 from quinion.store.filters import all_of
 from quinion.store.journal import Trace
@@ -232,10 +233,10 @@ def test_what_the_ledger_knows_is_read_without_chroma(
 ) -> None:
     in_another_process(tmp_path, FILL)
 
-    def fail(self: Chroma) -> None:
+    def fail(self: ApartChroma, *_: object) -> None:
         raise StoreUnavailable("it does not answer")
 
-    monkeypatch.setattr(Chroma, "open", fail)
+    monkeypatch.setattr(ApartChroma, "_ask", fail)
     store = open_store(tmp_path)
     vector = np.ones(8, np.float32) / 8**0.5
     assert len(store.query("texts", vector, 5, {"n": {"$gte": 10}})) == 5

@@ -1,7 +1,6 @@
 """What is damaged is named, and mended from the other copy; the answers are as before."""
 
 import shutil
-import signal
 import sqlite3
 import subprocess
 import sys
@@ -264,13 +263,12 @@ def run(folder: Path, statement: str) -> int:
     return subprocess.run(command, check=False, stderr=subprocess.DEVNULL).returncode
 
 
-def test_a_chroma_that_ends_processes_ends_one_at_most(tmp_path: Path, answers: list[Any]) -> None:
+def test_a_chroma_that_ends_processes_does_not_end_ours(tmp_path: Path, answers: list[Any]) -> None:
     # Killed, and not closed: Chroma has yet to add to its graph what was written last.
     dying = "lambda self: (self.catch_up('texts'), os._exit(0))"
     run(tmp_path, f"VectorStore.close = {dying}\nfill(folder)")
     for header in (tmp_path / "chroma").glob("*/header.bin"):
         truncate(header)
-    assert run(tmp_path, f"open_store(folder).agree(['{COLLECTION}'])") == -signal.SIGSEGV
     with closing(open_store(tmp_path)) as store:
         with pytest.raises(StoreUnavailable, match="quinion rebuild"):
             store.agree([COLLECTION])
