@@ -142,7 +142,7 @@ class ApartChroma(Chroma):
             try:
                 _write(process.stdin, (method, arguments))
                 kind, answer = pickle.loads(_read(process.stdout, SILENCE_S))  # noqa: S301 - ours
-            except (OSError, EOFError, TimeoutError) as error:
+            except (OSError, EOFError) as error:
                 self._process = None
                 raise self._ended(process, error) from error
         if kind:
@@ -150,29 +150,36 @@ class ApartChroma(Chroma):
         return answer
 
     def _ended(self, process: "subprocess.Popen[bytes]", error: Exception) -> StoreUnavailable:
-        how = f"a process that uses it has been silent for {SILENCE_S:.0f} seconds"
         if isinstance(error, TimeoutError):
+            how = f"has been silent for {SILENCE_S:.0f} seconds, and was ended"
             process.kill()
-        status = process.wait()
+        else:
+            how = f"has ended (status {process.wait()})"
+        process.wait()
         for pipe in (process.stdin, process.stdout):
             assert pipe is not None
             with suppress(OSError):
                 pipe.close()
-        if not isinstance(error, TimeoutError):
-            how = f"it ends the process that uses it (status {status})"
         return StoreUnavailable(
-            f"The vector store at {self.place} is damaged: {how}. "
-            "Stop the server and run quinion rebuild, which makes it anew from the ledger."
+            f"The process of the vector store at {self.place} {how}. Try again; if it does not "
+            "last, the store is damaged: stop the server and run quinion rebuild, which makes it "
+            "anew from the ledger."
         )
 
 
 def _start(place: Place) -> "subprocess.Popen[bytes]":
-    return subprocess.Popen(
-        [*COMMAND, str(place.folder)],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        start_new_session=True,  # so that Ctrl-C is for the server, which closes it
-    )
+    try:
+        return subprocess.Popen(
+            [*COMMAND, str(place.folder)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            start_new_session=True,  # so that Ctrl-C is for the server, which closes it
+        )
+    except OSError as error:
+        raise StoreUnavailable(
+            f"The process of the vector store at {place} cannot be started: {error.strerror}. "
+            "Free some memory, and try again."
+        ) from error
 
 
 def _write(pipe: Any, message: object) -> None:

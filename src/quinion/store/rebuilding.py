@@ -53,7 +53,7 @@ def rebuild(folder: Path, place: Place) -> Rebuilt:
     lost = _save_whole(old, folder) if damage else []
     others: list[str] = []
     try:
-        others = take_all(place, folder).others
+        others = take_all(place, folder)
     except StoreUnavailable as error:
         done.unreadable = error.message
     if old in done.aside and not _has_records(folder):

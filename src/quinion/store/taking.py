@@ -2,59 +2,39 @@
 
 from collections.abc import Sequence
 from contextlib import closing
-from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
 
 from quinion.model.record import Record
 from quinion.store.apart import open_chroma
-from quinion.store.chroma import DATABASE, Chroma, Place
+from quinion.store.chroma import DATABASE, Place
 from quinion.store.ledger import Ledger
 from quinion.store.rows import Vectors
 
 STEP = 1_000
 
 
-@dataclass(frozen=True, slots=True)
-class Taken:
-    """What was found: how many records, the ids of those that can't be read, by collection, and
-    the collections of other programs, which are left alone."""
-
-    records: int = 0
-    unread: dict[str, list[str]] = field(default_factory=dict)
-    others: list[str] = field(default_factory=list)
-
-
-def take_all(place: Place, folder: Path) -> Taken:
-    """Read all that Chroma has of ours, and give the ledger in that folder what it lacks.
+def take_all(place: Place, folder: Path) -> list[str]:
+    """Read all that Chroma has of ours, and give the ledger in that folder what it lacks; the
+    collections of other programs, which are left alone.
 
     Raises:
         StoreUnavailable: Chroma can't be read; the message says why. What was read until then is
             in the ledger.
     """
     if place.folder and not place.url and not (place.folder / DATABASE).exists():
-        return Taken()  # and none is made by looking
+        return []  # and none is made by looking
     with closing(open_chroma(place)) as chroma, closing(Ledger(folder)) as ledger:
-        return _take(chroma, ledger)
-
-
-def _take(chroma: Chroma, ledger: Ledger) -> Taken:
-    records = 0
-    unread: dict[str, list[str]] = {}
-    marked = chroma.marked()
-    for name in marked:
-        for page in chroma.pages_of_ids(name):
-            for start in range(0, len(page), STEP):
-                some = page[start : start + STEP]
-                sound, lost = chroma.get_sound(name, some)
-                records += len(sound)
-                if lost:
-                    unread.setdefault(name, []).extend(lost)
-                _give(ledger, name, [sound[id_] for id_ in some if id_ in sound])
-        if ledger.count(name) and not ledger.fingerprint(name):
-            ledger.mark(name, chroma.fingerprint(name))
-    return Taken(records, unread, chroma.unmarked())
+        for name in chroma.marked():
+            for page in chroma.pages_of_ids(name):
+                for start in range(0, len(page), STEP):
+                    some = page[start : start + STEP]
+                    sound, _ = chroma.get_sound(name, some)
+                    _give(ledger, name, [sound[id_] for id_ in some if id_ in sound])
+            if ledger.count(name) and not ledger.fingerprint(name):
+                ledger.mark(name, chroma.fingerprint(name))
+        return chroma.unmarked()
 
 
 def _give(ledger: Ledger, collection: str, sound: Sequence[tuple[Record, Vectors]]) -> None:

@@ -23,7 +23,6 @@ FALLS_SILENT = "import time; time.sleep(60)"
 DIES = "import os; os.abort()"
 RECORDS = [Record(f"id {n}", f"text {n}", {"n": n}) for n in range(1_000)]
 VECTORS = np.random.default_rng(1).normal(size=(len(RECORDS), 384)).astype(np.float32)
-LONGEST_PAUSE_S = 0.2
 
 
 @pytest.fixture
@@ -33,13 +32,13 @@ def chroma(tmp_path: Path) -> Iterator[ApartChroma]:
 
 
 @pytest.mark.parametrize(("script", "said"), [(FALLS_SILENT, "silent"), (DIES, "status -6")])
-def test_a_process_that_dies_or_falls_silent_says_that_chroma_is_damaged(
+def test_a_process_that_dies_or_falls_silent_is_an_error_that_says_what_to_do(
     chroma: ApartChroma, monkeypatch: pytest.MonkeyPatch, script: str, said: str
 ) -> None:
     monkeypatch.setattr("quinion.store.apart.SILENCE_S", 0.5)
     with monkeypatch.context() as patch:
         patch.setattr("quinion.store.apart.COMMAND", (sys.executable, "-c", script))
-        with pytest.raises(StoreUnavailable, match=f"damaged: .*{said}.* quinion rebuild"):
+        with pytest.raises(StoreUnavailable, match=f"{said}.* quinion rebuild"):
             chroma.count("texts")
     monkeypatch.setattr("quinion.store.apart.SILENCE_S", 60.0)
     assert chroma.count("texts") == 0  # another is started
@@ -67,10 +66,12 @@ def test_python_goes_on_while_chroma_writes(chroma: ApartChroma) -> None:
 
     thread = threading.Thread(target=look)
     thread.start()
+    began = time.perf_counter()
     chroma.upsert("texts", RECORDS, VECTORS)
+    took = time.perf_counter() - began
     written.set()
     thread.join()
-    assert max(pauses) < LONGEST_PAUSE_S
+    assert max(pauses) < took / 2
 
 
 def test_it_ends_with_its_server_and_whoever_comes_next_waits_for_that(tmp_path: Path) -> None:
