@@ -27,13 +27,13 @@ def open_house(home: Home, variables: Variables, *, quiet: bool = True) -> Itera
     """Start the servers, and stop them; unless not all is to be `quiet`, nothing that was done
     to them was unexpected."""
     scratch = home.files / "scratch"
-    scratch.mkdir()
+    scratch.mkdir(exist_ok=True)
     given: Variables = {"MCP_API_KEY": TOKEN, "QUINION_WORKERS": "1", **PORTS, **variables}
     reading: Variables = {**given, "TMPDIR": str(scratch)}
     ocr_api = ("serve", "ocr-api", "--port", "0")
     with _run(home, reading, "ocr-api.log", ocr_api, quiet) as endpoint:
         allowed = home.files / "allowed"
-        allowed.mkdir()
+        allowed.mkdir(exist_ok=True)
         ocr: Variables = {
             "MISTRAL_API_KEY": given["MCP_API_KEY"],
             "MISTRAL_OCR_ALLOWED_DIR": str(allowed),

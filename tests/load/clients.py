@@ -1,9 +1,11 @@
 """Sixty-four clients over HTTP that search, read, take in and delete, and what they measured."""
 
+import asyncio
 import json
 import random
 import time
 from collections.abc import Mapping
+from concurrent.futures import Executor
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -43,11 +45,13 @@ class Tally:
 
 
 class Crowd:
-    """Clients of one house, with a folder for their files."""
+    """Clients of one house, with a folder for their files, and a press for their letters: on the
+    thread of the clients that search these would be timed as well."""
 
-    def __init__(self, house: House, folder: Path) -> None:
+    def __init__(self, house: House, folder: Path, press: Executor) -> None:
         self._house = house
         self._folder = folder
+        self._press = press
         self.tally = Tally()
 
     async def run(self, lasting_s: float, *, writing: bool) -> Tally:
@@ -101,7 +105,8 @@ class Crowd:
         """Letters that are ingested, each one new."""
         for count in range(10**9):
             file = self._folder / f"{number} {count % 5}.pdf"
-            text_pdf(file, f"Letter {count} of client {number} at {time.time()}. {PROSE}")
+            text = f"Letter {count} of client {number} at {time.time()}. {PROSE}"
+            await asyncio.wrap_future(self._press.submit(text_pdf, file, text))
             arguments = {
                 "file_path": str(file),
                 "application_ref": f"LOAD/{number}/{count // LETTERS}",

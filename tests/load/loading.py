@@ -1,16 +1,19 @@
 """A load on all servers, and what it does to them: `measure` is the test and `make load`.
 
-    searches alone → everything at once, for as long as is said; memory and handles are watched
+    searches alone → everything at once, for as long as is said → a new process, the same home
 
-What is looked at: errors other than a clear "busy", the slope of memory and of open files after
-the first third, and the searches' p99 beside that of searches alone.
+What is looked at: errors other than a clear "busy", the searches' p99 beside that of searches
+alone, the slope of open files after the first third, and memory beside that of the new process.
+What was taken in stays, and takes its place; what goes beyond that has been lost.
 """
 
 import threading
 import time
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
+from multiprocessing import get_context
 
 import anyio
 import psutil
@@ -20,6 +23,7 @@ from tests.doors.house import DOCUMENT_STORE, House, open_house
 from tests.load.clients import READERS, SEARCHERS, WRITERS, Crowd, Tally
 
 MIB = 1 << 20
+SETTINGS = {"QUINION_WORKERS": "2"}
 
 
 @dataclass(frozen=True)
@@ -33,7 +37,7 @@ class Report:
     idle_p99_s: float
     p99_s: float
     memory_mib: float
-    memory_growth_mib: float
+    fresh_mib: float
     handle_growth: float
 
     @property
@@ -41,14 +45,19 @@ class Report:
         """How many times slower searches are while all the rest goes on."""
         return self.p99_s / self.idle_p99_s
 
+    @property
+    def lost_mib(self) -> float:
+        """What a server has that one that was started anew has not."""
+        return self.memory_mib - self.fresh_mib
+
     def lines(self) -> list[str]:
         return [
             f"{SEARCHERS + READERS + WRITERS} clients for {self.lasting_s:.0f} s: "
             f"{self.calls} calls, {self.busy} told to come again, {len(self.failures)} failures",
             f"p99 of searches: {self.idle_p99_s * 1000:.0f} ms alone, "
             f"{self.p99_s * 1000:.0f} ms under load: {self.slower:.1f} times",
-            f"memory: {self.memory_mib:.0f} MiB, {self.memory_growth_mib:+.0f} MiB after warm-up; "
-            f"open files: {self.handle_growth:+.1f}",
+            f"memory: {self.memory_mib:.0f} MiB in the end, {self.fresh_mib:.0f} MiB in a new "
+            f"process with the same home; open files: {self.handle_growth:+.1f}",
         ]
 
 
@@ -56,13 +65,18 @@ def measure(home: Home, lasting_s: float) -> Report:
     """Start the servers, put the load on them, and say what it came to."""
     folder = home.files / "load"
     folder.mkdir()
-    with open_house(home, {"QUINION_WORKERS": "2"}) as house:
-        crowd = Crowd(house, folder)
-        anyio.run(_warm, crowd)
-        idle = anyio.run(_run, crowd, min(lasting_s / 2, 60.0), False)
-        with _watched(house) as samples:
-            loaded = anyio.run(_run, crowd, lasting_s, True)
-    settled = samples[len(samples) // 3 :]
+    press = ProcessPoolExecutor(1, get_context("spawn"))
+    with press:
+        with open_house(home, SETTINGS) as house:
+            crowd = Crowd(house, folder, press)
+            anyio.run(_warm, crowd)
+            idle = anyio.run(_run, crowd, min(lasting_s / 2, 60.0), False)
+            with _watched(house) as samples:
+                loaded = anyio.run(_run, crowd, lasting_s, True)
+            memory = _memory(house)
+        with open_house(home, SETTINGS) as house:
+            anyio.run(_warm, Crowd(house, folder, press))
+            fresh = _memory(house)
     return Report(
         lasting_s,
         loaded.calls,
@@ -70,10 +84,14 @@ def measure(home: Home, lasting_s: float) -> Report:
         [*idle.failures, *loaded.failures],
         idle.p99("search"),
         loaded.p99("search"),
-        settled[-1][1] / MIB,
-        _growth([(at, memory / MIB) for at, memory, _ in settled]),
-        _growth([(at, handles) for at, _, handles in settled]),
+        memory,
+        fresh,
+        _growth(samples[len(samples) // 3 :]),
     )
+
+
+def _memory(house: House) -> float:
+    return float(psutil.Process(house[DOCUMENT_STORE].process.pid).memory_info().rss / MIB)
 
 
 async def _warm(crowd: Crowd) -> None:
@@ -86,15 +104,15 @@ async def _run(crowd: Crowd, lasting_s: float, writing: bool) -> Tally:
 
 
 @contextmanager
-def _watched(house: House) -> Iterator[list[tuple[float, int, int]]]:
-    """Time, memory and open files of the server's process, once a second."""
+def _watched(house: House) -> Iterator[list[tuple[float, int]]]:
+    """Time and open files of the server's process, once a second."""
     process = psutil.Process(house[DOCUMENT_STORE].process.pid)
-    samples: list[tuple[float, int, int]] = []
+    samples: list[tuple[float, int]] = []
     stop = threading.Event()
 
     def look() -> None:
         while not stop.wait(1.0):
-            samples.append((time.monotonic(), process.memory_info().rss, process.num_fds()))
+            samples.append((time.monotonic(), process.num_fds()))
 
     thread = threading.Thread(target=look)
     thread.start()

@@ -7,10 +7,8 @@ from tests.load.loading import Report, measure
 
 LASTING_S = 30.0
 MOST_SLOWER = 5.0
-MOST_GROWTH_MIB = 100.0
+MOST_LOST_MIB = 100.0
 MOST_MORE_HANDLES = 20.0
-LEAST_P99_S = 0.05
-"""Where searches alone are faster than this, five times that is still no wait."""
 
 
 def judge(report: Report) -> list[str]:
@@ -18,10 +16,10 @@ def judge(report: Report) -> list[str]:
     problems = []
     if report.failures:
         problems.append(f"{len(report.failures)} calls failed, the first: {report.failures[0]}")
-    if report.p99_s > MOST_SLOWER * max(report.idle_p99_s, LEAST_P99_S):
+    if report.slower > MOST_SLOWER:
         problems.append(f"searches are {report.slower:.1f} times slower under load")
-    if report.memory_growth_mib > MOST_GROWTH_MIB:
-        problems.append(f"memory grew by {report.memory_growth_mib:.0f} MiB")
+    if report.lost_mib > MOST_LOST_MIB:
+        problems.append(f"{report.lost_mib:.0f} MiB more than a new process needs")
     if report.handle_growth > MOST_MORE_HANDLES:
         problems.append(f"open files grew by {report.handle_growth:.0f}")
     return problems

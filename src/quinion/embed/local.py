@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from quinion.cycles import leave_alone
 from quinion.embed.batch import form_batches
 from quinion.embed.numerics import (
     Network,
@@ -30,6 +31,7 @@ from quinion.embed.remembered import Remembered
 from quinion.embed.trial import try_out
 from quinion.embed.vectors import check_texts
 from quinion.embed.weights import MODEL_NAME, WEIGHTS_SHA256, prepare
+from quinion.priority import give_way
 
 if TYPE_CHECKING:
     from quinion.embed.tokenizer import ModelTokenizer
@@ -67,7 +69,7 @@ class LocalEmbedder:
         self._loading = RLock()
         self._choosing = Lock()
         self._threads = threads or _count_cores()
-        self._pool = ThreadPoolExecutor(self._threads, thread_name_prefix="embed")
+        self._pool = ThreadPoolExecutor(self._threads, "embed", give_way)
         # Apart from each other, because their numerics may differ.
         self._texts = Remembered(TEXTS_REMEMBERED, _DIMENSIONS)
         self._queries = Remembered(QUERIES_REMEMBERED, _DIMENSIONS)
@@ -185,13 +187,17 @@ class LocalEmbedder:
         with self._loading:
             if self._light is None:
                 self._light = OnnxRuntime(prepare(self._cache_dir, self._model_dir).light_graph)
+                leave_alone("model for queries")
             return self._light
 
     def _open(self, numerics: Numerics) -> Network:
         with self._loading:
             if numerics not in self._networks:
                 model = prepare(self._cache_dir, self._model_dir)
-                self._networks[numerics] = open_network(numerics, model, self._threads)
+                # There, so that the threads that it starts give way as well.
+                opening = self._pool.submit(open_network, numerics, model, self._threads)
+                self._networks[numerics] = opening.result()
+                leave_alone(f"model with {numerics}")
             return self._networks[numerics]
 
 

@@ -23,7 +23,6 @@ import anyio
 import anyio.to_thread
 
 from quinion import __version__
-from quinion.cycles import leave_alone
 from quinion.embed.local import LocalEmbedder
 from quinion.embed.numerics import Numerics
 from quinion.embed.port import Embedder, Vectors
@@ -157,8 +156,14 @@ class Engine:
         where: Where | None = None,
     ) -> list[Hit]:
         """The chunks nearest in meaning to the query, best first."""
-        vector = await self.embed_query(query, self.embedder)
-        return await self.nearest(collection, vector, limit, where)
+        check_query(query)
+        store = await self._open_to_search(self.embedder)
+
+        def find() -> list[Hit]:
+            return store.query(collection, self.embedder.embed_query(query), limit, where)
+
+        async with self._gate.open():
+            return await in_thread(find)
 
     async def embed_query(self, query: str, embedder: Embedder) -> Vectors:
         """The vector of a query.
@@ -168,10 +173,7 @@ class Engine:
             ModelUnavailable: the model cannot be loaded or run.
         """
         check_query(query)
-        if not self._state.ready:
-            # The first search of a process: connect the store while the model is loaded.
-            await together(self.store, partial(in_thread, embedder.load))
-            leave_alone("model")
+        await self._open_to_search(embedder)
         return await in_thread(embedder.embed_query, query)
 
     async def nearest(
@@ -328,6 +330,12 @@ class Engine:
         copy_ = await in_thread(save, self.settings.home / "dropped", parts)
         await self.remove(traces)
         return copy_
+
+    async def _open_to_search(self, embedder: Embedder) -> VectorStore:
+        """The store, connected while the model is loaded if this is a process's first search."""
+        if not self._state.ready:
+            await together(self.store, partial(in_thread, embedder.load))
+        return await self.store()
 
     async def _open_to_write(self, traces: Sequence[Trace]) -> VectorStore:
         """The store, once it is certain that it can be written: nothing is begun in vain."""

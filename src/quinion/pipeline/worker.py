@@ -29,6 +29,7 @@ from quinion.extract import about, document, lines, plain
 from quinion.model.passage import FORMATS
 from quinion.pipeline.frames import LENGTH_BYTES, Frame, decode, decode_length, encode
 from quinion.pipeline.opening import hold
+from quinion.priority import give_way
 
 if TYPE_CHECKING:
     from quinion.embed.tokens import TokenCounter
@@ -101,6 +102,7 @@ def main(address_space: int = ADDRESS_SPACE, most_kept: int = MOST_KEPT) -> None
     logging.basicConfig(format="%(levelname)s %(name)s: %(message)s")
     resource.setrlimit(resource.RLIMIT_AS, (address_space, address_space))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    give_way()
     requests: queue.SimpleQueue[Frame] = queue.SimpleQueue()
     threading.Thread(target=_listen, args=(sys.stdin.buffer, requests), daemon=True).start()
     while True:

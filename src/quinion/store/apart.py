@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 from quinion import errors
 from quinion.errors import QuinionError, StoreUnavailable
 from quinion.model.record import Record
+from quinion.priority import give_way
 from quinion.store.chroma import Chroma, Place
 
 if TYPE_CHECKING:
@@ -212,6 +213,7 @@ def main(folder: str) -> None:
     """Answer until the pipe is closed."""
     answers: BinaryIO = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
+    give_way()
     with closing(Chroma(Place(Path(folder)))) as chroma, suppress(EOFError, BrokenPipeError):
         turn = -1
         while True:

@@ -202,3 +202,25 @@ print(loaded())
     run = subprocess.run(command, capture_output=True, text=True, check=True)
     assert run.stdout.splitlines() == ["[]", "['onnxruntime', 'tokenizers']"]
     assert run.stderr == ""
+
+
+def test_batches_give_way_to_queries_and_what_is_loaded_is_not_looked_through_for_cycles(
+    cache_dir: Path, prepared: PreparedModel
+) -> None:
+    script = f"""
+import gc
+from pathlib import Path
+from threading import get_native_id
+from quinion.embed import LocalEmbedder
+
+def nice(task):
+    return int(Path(task, "stat").read_text().rpartition(")")[2].split()[16])
+
+embedder = LocalEmbedder(Path({str(cache_dir)!r}))
+embedder.embed(["now"])
+tasks = Path("/proc/self/task")
+print(nice(tasks / str(get_native_id())), max(map(nice, tasks.iterdir())))
+print(gc.get_freeze_count() > 10 * len(gc.get_objects()))
+"""
+    run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert run.stdout.splitlines() == ["0 5", "True"]

@@ -14,6 +14,7 @@ from quinion.extract import glance
 from quinion.extract.document import OCR_TIMEOUT_S
 from quinion.pipeline.worker import MOST_KEPT
 from quinion.pipeline.workers import SILENCE_S, SILENCES_S, Workers
+from quinion.priority import NICENESS
 from tests.hostile.bombs import many_words
 from tests.hostile.images import largest_png
 
@@ -70,6 +71,7 @@ async def test_pages_come_one_by_one_in_order(workers: Workers, pdf: Path) -> No
     pages = await read_all(workers, pdf)
     assert [page["number"] for page in pages] == [1, 2, 3]
     assert "200 covered and secure cycle parking spaces" in pages[1]["text"]
+    assert [psutil.Process(pid).nice() for pid in worker_pids()] == [NICENESS]
 
 
 async def test_an_error_of_the_job_is_raised_here_and_the_worker_is_kept(

@@ -16,6 +16,7 @@ import pytest
 
 from quinion.errors import StoreUnavailable
 from quinion.model.record import Record
+from quinion.priority import NICENESS
 from quinion.store.apart import ApartChroma
 from quinion.store.chroma import Place
 
@@ -55,6 +56,8 @@ def test_it_is_killed_and_there_again(chroma: ApartChroma) -> None:
 
 def test_python_goes_on_while_chroma_writes(chroma: ApartChroma) -> None:
     chroma.open()
+    assert chroma._process
+    assert psutil.Process(chroma._process.pid).nice() == NICENESS
     pauses: list[float] = []
     written = threading.Event()
 
