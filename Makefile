@@ -21,8 +21,9 @@ run: setup ## set up, start everything, load samples into an empty home
 test: dev check ## the tests that take seconds
 	$(BIN)/pytest -m "not slow" -n auto --dist loadfile
 
-test-all: dev check conformance-tools $(MCPB) ## all tests
-	$(BIN)/pytest -n auto --dist loadfile
+test-all: dev check conformance-tools $(MCPB) ## all tests; those of the load alone, because they measure
+	$(BIN)/pytest -n auto --dist loadfile --ignore tests/load
+	$(BIN)/pytest tests/load
 
 fuzz: dev ## ten thousand damaged PDFs, figures into docs/hostile.md; CASE=n repeats one
 	$(BIN)/python -m tests.hostile.fuzz $(if $(CASE),--case $(CASE),--write) $(if $(SEED),--seed $(SEED)) $(OPTIONS)
