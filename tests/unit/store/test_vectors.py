@@ -76,6 +76,7 @@ def test_upserting_an_id_again_replaces_it(store: VectorStore) -> None:
 def test_another_embedding_model_on_the_same_collection_is_refused(
     store: VectorStore, tmp_path: Path
 ) -> None:
+    store.close()
     other = open_store(tmp_path, "model-b")
     with pytest.raises(BadSetting, match=r"model-a.*model-b"):
         other.query("things", unit(1, 0), 1)
@@ -101,6 +102,7 @@ def test_a_collection_whose_model_is_not_known_yet_can_be_counted_and_gets_its_m
     assert store.count("others") == 0
     store.declare("others", "model-c")
     store.upsert("others", [Record("a", "a", {"k": 1})], unit(1, 0)[None])
+    store.close()
     again = open_store(tmp_path, "model-a")
     again.declare("others", None)
     assert again.count("others") == 1
@@ -224,6 +226,7 @@ def test_what_chroma_has_lost_is_made_again_from_the_ledger(tmp_path: Path) -> N
     [hit] = store.query("texts", vectors[0], 1)
     assert (hit.record.id, round(hit.score, 5)) == ("7", 1)
     # Which model they come from is not forgotten either.
+    store.close()
     with pytest.raises(BadSetting, match=r"model.*another"):
         open_store(tmp_path, "another").query("texts", vectors[0], 1)
 
