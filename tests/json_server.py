@@ -11,6 +11,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
@@ -56,7 +57,8 @@ class JsonServer:
     def hang_up(self) -> None:
         """End the connections that are open."""
         for connection in list(self._open):
-            connection.shutdown(socket.SHUT_RDWR)
+            with suppress(OSError):  # it has just ended by itself
+                connection.shutdown(socket.SHUT_RDWR)
 
     def next_fault(self) -> "Fault | None":
         return self._faults.popleft() if self._faults else self.always
