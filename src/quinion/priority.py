@@ -10,4 +10,5 @@ NICENESS = 5
 def give_way() -> None:
     """This thread, and what it starts from now on, is work that can wait."""
     if sys.platform == "linux":  # elsewhere it would be the whole process
-        os.setpriority(os.PRIO_PROCESS, 0, NICENESS)
+        # Who was started to give way more than that may not take it back.
+        os.setpriority(os.PRIO_PROCESS, 0, max(NICENESS, os.getpriority(os.PRIO_PROCESS, 0)))

@@ -205,7 +205,7 @@ class Engine:
         """What is amiss with the ledger's database as a whole.
 
         Raises:
-            StoreUnavailable: Chroma's folder can't be read.
+            StoreUnavailable: what a dead process left cannot be undone.
         """
         store = await self.store()
         return await in_thread(store.prover.find_damage)
