@@ -18,7 +18,7 @@ HOW_TO_READ = """\
 engine that it starts in the background, asked by an MCP client, with journal, registry, worker \
 processes and classification. The peers are bare scripts, asked in lines of JSON.
 - **ingest** is everything from the first request to the last answer, with the model loaded. Ours \
-has two documents under way, as `quinion ingest` has; the peers take one after the other. \
+has three documents under way, as `quinion ingest` has; the peers take one after the other. \
 LlamaIndex splits page by page, so its chunks are others; compare pages with it. *Processor time* \
 is user and system time of all processes.
 - **after the answer**: quinion's ledger has the chunks then, and they are found; Chroma's copy \
@@ -33,8 +33,9 @@ to a first question. The files are in the system's cache on all sides.
 yet; for the peers that all is imported and loaded. Compare cold starts rather than this.
 - **query** is each question of the set once, and **asked before** the same ones once more; ten \
 results each.
-- **memory** is the sum of PSS over all processes, workers included, sampled five times a second. \
-PSS counts a page that several processes share once, divided among them."""
+- **memory** is the sum of PSS over all processes, workers included, at its highest: it is \
+measured whenever their RSS, which is looked at five times a second, is higher than before. PSS \
+counts a page that several processes share once, divided among them."""
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from typing import Any
 ROOT = Path(__file__).parents[2]
 QUESTIONS = "qa_coventry_nppf.json"
 PORTIONS = 4
-"""By which sides take turns: few enough that two documents are nearly always under way."""
+"""By which sides take turns: few enough that several documents are nearly always under way."""
 QUICK_PAGES = 8
 QUICK_DOCUMENTS = 3
 QUICK_QUESTIONS = 10

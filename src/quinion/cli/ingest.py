@@ -21,8 +21,9 @@ from quinion.servers import document_store
 from quinion.servers.document_store.ingest import EXTENSIONS
 from quinion.settings import Settings
 
-AT_ONCE = 2
-"""Documents under way: while one is embedded, the workers read the next."""
+AT_ONCE = 3
+"""Documents under way: while one is embedded, the workers read the next, and a third is being
+written or has too few pages to keep anybody busy."""
 
 
 def run(
