@@ -44,10 +44,12 @@ class Run:
 
     work: Work
     ours: Side
+    alone: Side
+    """Ours, in the rounds without peers."""
     peers: Sequence[Side]
     """The plain stack first."""
     stages: Sequence[Alone]
-    """By round."""
+    """By round, those without peers last."""
     agreement: Agreement
     """Of ours and the plain stack."""
 
@@ -55,12 +57,15 @@ class Run:
         """How many times better ours is, round by round."""
         return ratios(quantity, self.ours.series[quantity], peer.series[quantity])
 
+    def of_ours(self, quantity: Quantity) -> list[float]:
+        """In all rounds."""
+        return [*self.ours.series[quantity], *self.alone.series[quantity]]
+
     def shares(self) -> list[float]:
         """Of the speed that embedding alone would have, round by round."""
-        took = self.ours.series[figures.INGEST]
         return [
-            alone.costs["embed"].wall_s / wall_s
-            for alone, wall_s in zip(self.stages, took, strict=True)
+            stages.costs["embed"].wall_s / wall_s
+            for stages, wall_s in zip(self.stages, self.of_ours(figures.INGEST), strict=True)
         ]
 
 
@@ -122,12 +127,13 @@ def write_body(run: Run) -> str:
 
 
 def _documents(run: Run) -> str:
-    count = len(run.stages)
+    count, more = len(run.ours.series[figures.INGEST]), len(run.alone.series[figures.INGEST])
+    without = f", {more} more of ours and its stages without the peers" if more else ""
     engines = " and ".join(f"`{name}`" for name in dict.fromkeys(one.engine for one in run.stages))
     return (
         f"{len(run.work.files)} PDFs with {run.work.page_count:,} pages, after a first one that is "
         f"not counted, and {len(run.work.questions)} questions; {count} "
-        f"{'round' if count == 1 else 'rounds'} with empty stores. Ours embeds with "
+        f"{'round' if count == 1 else 'rounds'} with empty stores{without}. Ours embeds with "
         f"{engines}. A ratio above 1 means that quinion is better: quicker, or smaller."
     )
 
@@ -165,15 +171,15 @@ def _agreement(run: Run) -> str:
 
 
 def _stages(run: Run) -> str:
-    took_s, cpu_ms = run.ours.series[figures.INGEST], run.ours.series[figures.CHUNK_CPU]
-    chunks = median(run.ours.series[figures.CHUNKS]) * median(took_s)
+    took_s, cpu_ms = run.of_ours(figures.INGEST), run.of_ours(figures.CHUNK_CPU)
+    chunks = median(run.of_ours(figures.CHUNKS)) * median(took_s)
     costs = {name: _median([alone.costs[name] for alone in run.stages]) for name in STAGES}
     whole = Cost(median(took_s), median(cpu_ms) * chunks / 1000)
     rows = [(STAGES[name], cost) for name, cost in costs.items()]
     rows.append(("**the server, all of it**", whole))
     return (
         "The same documents through the engine's own functions, one stage after the other, in "
-        "turns with the rounds. If all else were hidden behind embedding, all of it would take as "
+        "turns with the server. If all else were hidden behind embedding, all of it would take as "
         f"long as that alone. Embedding has {costs['embed'].cpu_s / whole.cpu_s:.0%} of the "
         "server's processor time; the rest competes with it for the same cores.\n\n"
         + table(
