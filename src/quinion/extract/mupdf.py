@@ -1,7 +1,7 @@
 """The one place where PyMuPDF is imported, and how it is told to behave.
 
 Text, images and paths are all that this stage wants from it. A process that imports this
-module cannot load PyMuPDF's layout model afterwards; whoever needs that has its own process.
+module cannot load what else PyMuPDF has afterwards; whoever needs that has its own process.
 """
 # PyMuPDF says that it has types, and leaves most of its functions without.
 # mypy: allow-untyped-calls
@@ -9,10 +9,11 @@ module cannot load PyMuPDF's layout model afterwards; whoever needs that has its
 import logging
 import sys
 
-# PyMuPDF loads its page-layout model when it finds it. Reading text does not use it, and it
-# costs 0.4 s and 55 MB in every worker process. Inside PyMuPDF it is an optional import, and
-# a None in its place is taken for "not installed".
-sys.modules.setdefault("pymupdf.layout", None)  # type: ignore[arg-type]
+# PyMuPDF loads its page-layout model and its writer of Markdown when it finds them. Reading text
+# uses neither, and they cost 0.6 s and 80 MB in each worker. Inside PyMuPDF both are optional
+# imports, and a None in the place of one is taken for "not installed".
+for _optional in ("pymupdf.layout", "pymupdf4llm"):
+    sys.modules.setdefault(_optional, None)  # type: ignore[arg-type]
 
 import pymupdf  # noqa: E402  (it has to come after the line above)
 

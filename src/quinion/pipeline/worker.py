@@ -38,7 +38,7 @@ ADDRESS_SPACE = 1 << 30
 """Enough for an A0 page at 300 dpi, and little enough that server, workers and Tesseract take
 less than 1.5 GB for a document. What wants more is refused by the kernel, not by luck."""
 MOST_KEPT, MOST_KEPT_WITH_MODEL = 450 << 20, 620 << 20
-"""The address space that a worker may still have after a job, of which it needs 350 MB, or 470 to
+"""The address space that a worker may still have after a job, of which it needs 190 MB, or 470 to
 560 with a model. Damaged files leave something behind, which adds up."""
 PASSAGES_AT_ONCE = 64
 GONE = frozenset({errno.ENOENT, errno.ENOTDIR, errno.ELOOP})

@@ -10,12 +10,13 @@ def run(code: str, *arguments: str) -> str:
     return subprocess.run(command, capture_output=True, text=True, check=True).stdout
 
 
-def test_the_layout_model_is_not_loaded() -> None:
+def test_what_reading_text_has_no_use_for_is_not_loaded() -> None:
     code = (
-        "import sys; from quinion.extract import mupdf;"
-        "print(any(sys.modules[name] for name in sys.modules if name == 'pymupdf.layout'))"
+        "import sys; from quinion.extract import document;"
+        "heavy = {'pymupdf.layout', 'pymupdf4llm', 'onnxruntime', 'numpy'};"
+        "print(sorted(name for name in heavy if sys.modules.get(name)))"
     )
-    assert run(code).strip() == "False"
+    assert run(code).strip() == "[]"
 
 
 def test_nothing_is_printed_on_standard_output_about_a_damaged_file(tmp_path: Path) -> None:
