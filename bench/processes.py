@@ -11,6 +11,7 @@ import os
 import resource
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
+from itertools import count
 from threading import Event, Thread
 from time import perf_counter
 
@@ -20,6 +21,8 @@ import psutil  # type: ignore[import-untyped,unused-ignore]
 from quinion.store.following import QUIET_S
 
 SAMPLE_EVERY_S = 0.2
+SAMPLES_OF_A_LIST = 5
+"""Processes that have come in the meantime are sampled a second later."""
 GROWN = 1.01
 """How much more memory than ever before, roughly, is worth an exact look."""
 IDLE_AFTER_S = QUIET_S + 0.5
@@ -56,10 +59,10 @@ def measure_memory_mb(*pids: int) -> float:
     return total / 1e6
 
 
-def _measure_rss_mb(*pids: int) -> float:
+def _measure_rss_mb(processes: Iterable[psutil.Process]) -> float:
     """Roughly the same, for little: what processes share is counted once for each."""
     total = 0
-    for process in list_trees(pids):
+    for process in processes:
         with suppress(psutil.NoSuchProcess):
             total += process.memory_info().rss
     return total / 1e6
@@ -84,13 +87,18 @@ def watch_memory(*pids: int) -> Iterator[Peak]:
 
     What is sampled is RSS, and PSS only where that is higher than ever: the kernel walks through
     all of a process's pages for it, and five times a second that would slow down what is measured.
+    So would asking who their descendants are, which takes a look at all processes there are.
     """
     peak, stop = Peak(), Event()
 
     def sample() -> None:
         highest = 0.0
-        while not stop.wait(SAMPLE_EVERY_S):
-            rough = _measure_rss_mb(*pids)
+        for number in count():
+            if stop.wait(SAMPLE_EVERY_S):
+                return
+            if number % SAMPLES_OF_A_LIST == 0:
+                processes = list_trees(pids)
+            rough = _measure_rss_mb(processes)
             if rough > GROWN * highest:
                 highest = rough
                 peak.megabytes = max(peak.megabytes, measure_memory_mb(*pids))

@@ -131,8 +131,9 @@ def _documents(run: Run) -> str:
     without = f", {more} more of ours and its stages without the peers" if more else ""
     engines = " and ".join(f"`{name}`" for name in dict.fromkeys(one.engine for one in run.stages))
     return (
-        f"{len(run.work.files)} PDFs with {run.work.page_count:,} pages, after a first one that is "
-        f"not counted, and {len(run.work.questions)} questions; {count} "
+        f"{len(run.work.files)} PDFs with {run.work.page_count:,} pages, after "
+        f"{len(run.work.warm_up)} short ones that are not counted, and "
+        f"{len(run.work.questions)} questions; {count} "
         f"{'round' if count == 1 else 'rounds'} with empty stores{without}. Ours embeds with "
         f"{engines}. A ratio above 1 means that quinion is better: quicker, or smaller."
     )

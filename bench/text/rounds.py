@@ -96,8 +96,10 @@ async def run_round(
     """Measure everything once: what the stages cost is returned, the rest noted with the sides."""
     turns, sides = Turns(number), [*peers, ours]
     async with AsyncExitStack() as stack:
-        tallies = [await open_store(stack, side, number, work.first) for side in turns.take(sides)]
-        stages = await stack.enter_async_context(run_stages(ours.store(number), work.first))
+        tallies = [
+            await open_store(stack, side, number, work.warm_up) for side in turns.take(sides)
+        ]
+        stages = await stack.enter_async_context(run_stages(ours.store(number), work.warm_up))
         for portion in work.portions:
             taking: list[Tally | StagesSession] = [*tallies, stages]
             for one in turns.take(taking):
@@ -115,16 +117,19 @@ async def run_round(
     return stages.alone
 
 
-async def open_store(stack: AsyncExitStack, side: Side, number: int, first: Path) -> Tally:
-    """Start on an empty store and ingest the first document."""
+async def open_store(
+    stack: AsyncExitStack, side: Side, number: int, warm_up: Sequence[Path]
+) -> Tally:
+    """Start on an empty store and ingest what is not counted."""
     began = perf_counter()
     session = await stack.enter_async_context(side.open(number))
     ready = perf_counter()
     side.versions = session.versions
     side.note(figures.IDLE, measure_memory_mb(*session.pids))
     tally = Tally(side, session)
-    await tally.ingest([first])
+    await tally.ingest(warm_up[:1])
     side.note(figures.FIRST_DOCUMENT, ready - began + tally.wall_s)
+    await tally.ingest(warm_up[1:])
     return Tally(side, session, peak_mb=tally.peak_mb)
 
 

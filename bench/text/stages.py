@@ -59,15 +59,15 @@ class StagesSession:
 
 
 @asynccontextmanager
-async def run_stages(home: Path, first: Path) -> AsyncIterator[StagesSession]:
+async def run_stages(home: Path, warm_up: Sequence[Path]) -> AsyncIterator[StagesSession]:
     """An engine on an empty home beside our server's `home`, with what that has of the model.
 
-    So it embeds with the same, whatever was chosen there. The first document is not counted.
+    So it embeds with the same, whatever was chosen there. What is ingested first is not counted.
     """
     own = home.with_name(f"{home.name}-stages")
     shutil.copytree(Settings(home=home).models, Settings(home=own).models)
     log = home.with_name("stages.log")
     async with run_peer(Path(sys.executable), "bench.text.alone", own, log) as session:
-        await StagesSession(session).ingest([first])
+        await StagesSession(session).ingest(warm_up)
         engine = (await session.call("fingerprint", None))["fingerprint"]
         yield StagesSession(session, Alone(engine))

@@ -12,6 +12,7 @@ ROOT = Path(__file__).parents[2]
 QUESTIONS = "qa_coventry_nppf.json"
 PORTIONS = 4
 """By which sides take turns: few enough that several documents are nearly always under way."""
+WARM_UP_DOCUMENTS = 3
 QUICK_PAGES = 8
 QUICK_DOCUMENTS = 3
 QUICK_QUESTIONS = 10
@@ -22,8 +23,9 @@ Document = dict[str, Any]
 
 @dataclass(frozen=True)
 class Work:
-    first: Path
-    """Ingested before the others and not counted: at it all sides load what they load late."""
+    warm_up: Sequence[Path]
+    """Ingested before the others and not counted: one, then the others of them at once, so that all
+    sides have loaded what they load late, and ours has started its workers."""
     portions: Sequence[Sequence[Path]]
     page_count: int
     """Of the portions."""
@@ -37,22 +39,21 @@ class Work:
 
 
 def find_work(corpus: Path, *, quick: bool) -> Work:
-    """The corpus' documents that have text, the shortest one first, and its questions."""
+    """The corpus' documents that have text, the shortest ones first, and its questions."""
     folder = find_documents(corpus)
     documents = run_module(
         "bench.text.survey", str(folder), str(QUICK_PAGES if quick else sys.maxsize)
     )
     chosen = [document for document in documents if not document["left_out"]]
-    first = min(chosen, key=lambda document: int(document["page_count"]))
-    chosen.remove(first)
+    chosen.sort(key=lambda document: int(document["page_count"]))
+    warm_up, chosen = chosen[:WARM_UP_DOCUMENTS], chosen[WARM_UP_DOCUMENTS:]
     questions = [item["question"] for item in json.loads((folder / QUESTIONS).read_text())]
     if quick:
-        chosen = sorted(chosen, key=lambda document: -int(document["page_count"]))
-        chosen, questions = chosen[:QUICK_DOCUMENTS], questions[:QUICK_QUESTIONS]
-    files = [Path(document["file"]) for document in chosen]
+        chosen, questions = chosen[-QUICK_DOCUMENTS:], questions[:QUICK_QUESTIONS]
+    files = sorted(Path(document["file"]) for document in chosen)
     portions = 1 if quick else PORTIONS
     return Work(
-        first=Path(first["file"]),
+        warm_up=[Path(document["file"]) for document in warm_up],
         portions=[files[number::portions] for number in range(portions)],
         page_count=sum(document["page_count"] for document in chosen),
         questions=questions,

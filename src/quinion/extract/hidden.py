@@ -12,6 +12,7 @@ that colour, and text behind a picture that was put over it, are not noticed.
 # mypy: allow-untyped-calls
 
 import logging
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -31,11 +32,23 @@ _MAX_SIDE = 1_500
 LOOKED_THROUGH = 50_000
 """Characters; with more of them it would take longer than all else."""
 
+# In HTML, all print but opaque black of two points or more. A colour that is transparent is told
+# like any other, except that black is then left out.
+_OTHER_PRINT = re.compile(r"font-size:(?!(?:[2-9]|[1-9]\d+)\.\dpt;color:#000000)")
+
 _log = logging.getLogger(__name__)
 
 Span = Mapping[str, Any]
 Content = Mapping[str, Any]
 """What PyMuPDF says of a page's text: blocks, lines, spans."""
+
+
+def may_hide(html: str) -> bool:
+    """Whether some of a page's text, as PyMuPDF gives it in HTML, is worth a closer look.
+
+    It takes a third of the time of that, and is enough for more than half of all pages.
+    """
+    return _OTHER_PRINT.search(html) is not None
 
 
 def count_hidden(page: pymupdf.Page, content: Content, name: str) -> int:

@@ -11,7 +11,7 @@ from PIL import Image
 
 from quinion.errors import ExtractionFailed
 from quinion.extract.cover import Box, cover_ratio, span
-from quinion.extract.hidden import LOOKED_THROUGH, count_hidden
+from quinion.extract.hidden import LOOKED_THROUGH, count_hidden, may_hide
 from quinion.extract.mupdf import DAMAGE, pymupdf
 from quinion.extract.prose import has_running_text
 from quinion.extract.raster import Raster, fit_scale
@@ -50,7 +50,7 @@ class PdfFile:
             content = page.get_textpage(flags=pymupdf.TEXTFLAGS_TEXT)
             text = self._within_limit(index, str(content.extractText()))
             hidden = 0
-            if len(text) <= LOOKED_THROUGH:
+            if len(text) <= LOOKED_THROUGH and may_hide(content.extractHTML()):
                 hidden = count_hidden(page, content.extractDICT(), self._path.name)
             is_running = has_running_text(text)
             if is_running and not page.get_images():

@@ -4,6 +4,8 @@ A drawing, a map or a photograph has words too: street names, room names, a titl
 it lacks is line after line of them.
 """
 
+import re
+
 # Under this mean OCR confidence (0 to 100) a page is turned, in another language, or no text.
 DOUBTFUL = 60.0
 # A line with so many words is more than a label.
@@ -17,23 +19,21 @@ ON_LINES = 0.4
 # measured have 121 words at most, the tables that need this rule 270 or more.
 TABLE_WORDS = 200
 
+# OCR sees lone letters, bars and dots in every hatching: a word has two letters or digits.
+_WORD = re.compile(r"[^\W_]\S*?[^\W_]\S*")
+
 
 def has_lines(text: str) -> bool:
     """Whether there are several lines of several words each, and few words elsewhere."""
-    counts = _count_words_by_line(text)
+    counts = [_count_words(line) for line in text.splitlines()]
     long = [count for count in counts if count >= LINE_WORDS]
     return len(long) >= LINES and sum(long) >= ON_LINES * sum(counts)
 
 
 def has_running_text(text: str) -> bool:
     """Whether a page with this text layer is there to be read rather than looked at."""
-    return has_lines(text) or sum(_count_words_by_line(text)) >= TABLE_WORDS
+    return _count_words(text) >= TABLE_WORDS or has_lines(text)
 
 
-def _count_words_by_line(text: str) -> list[int]:
-    return [sum(map(_is_word, line.split())) for line in text.splitlines()]
-
-
-def _is_word(token: str) -> bool:
-    # OCR sees lone letters, bars and dots in every hatching. Most words show it at once.
-    return (len(token) > 1 and token[:2].isalnum()) or sum(map(str.isalnum, token)) > 1
+def _count_words(text: str) -> int:
+    return len(_WORD.findall(text))

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from quinion.extract.document import Options, survey
-from quinion.extract.hidden import LOOKED_THROUGH, find_hidden
+from quinion.extract.hidden import LOOKED_THROUGH, find_hidden, may_hide
 from quinion.extract.lines import read_lined_pages
 from quinion.extract.mupdf import pymupdf
 from tests.documents import PROSE, Scan, make_pdf
@@ -30,6 +30,10 @@ def hidden_on(page: pymupdf.Page) -> str:
     return find_hidden(page, page.get_text("dict", flags=pymupdf.TEXTFLAGS_TEXT))
 
 
+def may_hide_on(page: pymupdf.Page) -> bool:
+    return may_hide(page.get_text("html", flags=pymupdf.TEXTFLAGS_TEXT))
+
+
 @pytest.mark.parametrize("rotation", [0, 90, 180, 270])
 @pytest.mark.parametrize(
     "print_",
@@ -37,13 +41,36 @@ def hidden_on(page: pymupdf.Page) -> str:
         {"color": WHITE},
         {"color": (0.97, 0.98, 0.97)},
         {"render_mode": INVISIBLE},
+        {"render_mode": INVISIBLE, "color": (1, 0, 0)},
         {"fill_opacity": 0.0},
+        {"fill_opacity": 0.0, "color": (1, 0, 0)},
         {"fontsize": 0.5},
+        {"fontsize": 0.99},
     ],
-    ids=["white", "nearly white", "invisible", "transparent", "tiny"],
+    ids=[
+        "white",
+        "nearly white",
+        "invisible",
+        "invisible red",
+        "transparent",
+        "transparent red",
+        "tiny",
+        "nearly a point",
+    ],
 )
 def test_what_cannot_be_seen_is_found(print_: dict[str, Any], rotation: int) -> None:
-    assert hidden_on(page_with(rotation=rotation, **print_)) == SECRET
+    page = page_with(rotation=rotation, **print_)
+    assert hidden_on(page) == SECRET
+    assert may_hide_on(page)
+
+
+def test_a_page_in_black_needs_no_closer_look() -> None:
+    assert not may_hide_on(page_with(fontsize=4))
+
+
+def test_text_that_looks_like_ordinary_print_does_not_hide_other_print() -> None:
+    ordinary = '<span style="font-size:12.0pt;color:#000000">'
+    assert may_hide_on(page_with(ordinary, render_mode=INVISIBLE))
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,6 @@
 import os
 import signal
+import time
 from collections.abc import AsyncIterator
 from contextlib import suppress
 from pathlib import Path
@@ -20,6 +21,18 @@ from tests.hostile.images import largest_png
 
 pytestmark = pytest.mark.anyio
 OPTIONS = {"ocr": False}
+STEADY = """
+import time
+from quinion.pipeline import worker
+
+def steady(pause_s):
+    for _ in range(3):
+        time.sleep(pause_s)
+        yield {"made": time.monotonic()}
+
+worker.JOBS["steady"] = steady
+worker.main()
+"""
 
 
 @pytest.fixture
@@ -72,6 +85,23 @@ async def test_pages_come_one_by_one_in_order(workers: Workers, pdf: Path) -> No
     assert [page["number"] for page in pages] == [1, 2, 3]
     assert "200 covered and secure cycle parking spaces" in pages[1]["text"]
     assert [psutil.Process(pid).nice() for pid in worker_pids()] == [NICENESS]
+
+
+@pytest.mark.parametrize("pause_s", [0.0, 0.3])
+async def test_what_takes_a_while_is_not_kept_waiting_for_the_next(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, pause_s: float
+) -> None:
+    (tmp_path / "steady_worker.py").write_text(STEADY)
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    workers = Workers(1, silence_s=60, module="steady_worker")
+    delays_s: list[float] = []
+
+    async def keep(item: dict[str, Any]) -> None:
+        delays_s.append(time.monotonic() - item["made"])
+
+    await workers.run("steady", keep, pause_s=pause_s)
+    await workers.close()
+    assert [delay_s < 0.25 for delay_s in delays_s] == [True] * 3
 
 
 async def test_an_error_of_the_job_is_raised_here_and_the_worker_is_kept(
