@@ -18,6 +18,7 @@ from time import perf_counter
 import anyio
 import psutil  # type: ignore[import-untyped,unused-ignore]
 
+from quinion.priority import NICENESS
 from quinion.store.following import QUIET_S
 
 SAMPLE_EVERY_S = 0.2
@@ -47,6 +48,18 @@ def measure_cpu_s(*pids: int) -> float:
     for process in list_trees(pids):
         with suppress(psutil.NoSuchProcess):
             total += sum(process.cpu_times()[:4])  # own user and system, ended children's both
+    return total
+
+
+def measure_embedding_s(*pids: int) -> float:
+    """User and system time so far of those of their own threads that give way: of an engine, those
+    that embed."""
+    total = 0.0
+    for pid in pids:
+        for thread in psutil.Process(pid).threads():
+            with suppress(ProcessLookupError):
+                if os.getpriority(os.PRIO_PROCESS, thread.id) >= NICENESS:
+                    total += thread.user_time + thread.system_time
     return total
 
 

@@ -20,7 +20,7 @@ import numpy as np
 from anyio.from_thread import BlockingPortal, start_blocking_portal
 
 from bench.peer import serve
-from bench.processes import measure_cpu_s
+from bench.processes import measure_cpu_s, measure_embedding_s
 from bench.sides import our_variables
 from quinion.chunk.recursive import chunk_pages, join_pages
 from quinion.cli.ingest import AT_ONCE
@@ -150,10 +150,12 @@ async def for_each(stage: Callable[[str], Awaitable[None]], files: Sequence[str]
 @contextmanager
 def measuring(cost: dict[str, Any]) -> Iterator[None]:
     """What the block takes of this process and its children."""
-    cpu_s, began = measure_cpu_s(os.getpid()), perf_counter()
+    cpu_s, embedding_cpu_s = measure_cpu_s(os.getpid()), measure_embedding_s(os.getpid())
+    began = perf_counter()
     yield
     cost["wall_s"] = perf_counter() - began
     cost["cpu_s"] = measure_cpu_s(os.getpid()) - cpu_s
+    cost["embedding_cpu_s"] = measure_embedding_s(os.getpid()) - embedding_cpu_s
 
 
 def main(home: Path) -> None:

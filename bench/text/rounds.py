@@ -14,7 +14,13 @@ from pathlib import Path
 from time import perf_counter
 from typing import TypeVar
 
-from bench.processes import measure_cpu_s, measure_memory_mb, wait_until_idle, watch_memory
+from bench.processes import (
+    measure_cpu_s,
+    measure_embedding_s,
+    measure_memory_mb,
+    wait_until_idle,
+    watch_memory,
+)
 from bench.sides import Session
 from bench.text import figures
 from bench.text.figures import Quantity, Series
@@ -60,12 +66,14 @@ class Tally:
     session: Session
     wall_s: float = 0.0
     cpu_s: float = 0.0
+    embedding_cpu_s: float = 0.0
     behind_cpu_s: float = 0.0
     chunks: int = 0
     peak_mb: float = 0.0
 
     async def ingest(self, files: Sequence[Path]) -> None:
         cpu_s = measure_cpu_s(*self.session.pids)
+        embedding_cpu_s = measure_embedding_s(*self.session.pids)
         with watch_memory(*self.session.pids) as peak:
             began = perf_counter()
             self.chunks += await self.session.ingest(files)
@@ -75,6 +83,7 @@ class Tally:
             if self.side.goes_on:
                 await wait_until_idle(*self.session.pids)
         self.cpu_s += answered_cpu_s - cpu_s
+        self.embedding_cpu_s += measure_embedding_s(*self.session.pids) - embedding_cpu_s
         self.behind_cpu_s += measure_cpu_s(*self.session.pids) - answered_cpu_s
         self.peak_mb = max(self.peak_mb, peak.megabytes)
 
@@ -139,6 +148,7 @@ def note_ingest(tally: Tally, page_count: int) -> None:
     tally.side.note(figures.CHUNKS, tally.chunks / tally.wall_s)
     tally.side.note(figures.CHUNK_CPU, 1000 * tally.cpu_s / tally.chunks)
     tally.side.note(figures.PEAK, tally.peak_mb)
+    tally.side.note(figures.EMBEDDING_CPU, tally.embedding_cpu_s)
     if tally.side.goes_on:
         tally.side.note(figures.BEHIND_CPU, 1000 * tally.behind_cpu_s / tally.chunks)
 

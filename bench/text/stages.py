@@ -30,9 +30,15 @@ STAGES = {
 class Cost:
     wall_s: float = 0.0
     cpu_s: float = 0.0
+    embedding_cpu_s: float = 0.0
+    """Of the threads that embed."""
 
     def __add__(self, other: "Cost") -> "Cost":
-        return Cost(self.wall_s + other.wall_s, self.cpu_s + other.cpu_s)
+        return Cost(
+            self.wall_s + other.wall_s,
+            self.cpu_s + other.cpu_s,
+            self.embedding_cpu_s + other.embedding_cpu_s,
+        )
 
 
 @dataclass

@@ -1,7 +1,13 @@
 import subprocess
 import sys
 
-from bench.processes import SAMPLE_EVERY_S, measure_memory_mb, watch_memory
+from bench.processes import (
+    SAMPLE_EVERY_S,
+    measure_cpu_s,
+    measure_embedding_s,
+    measure_memory_mb,
+    watch_memory,
+)
 
 MORE_MB = 40
 GROWING = f"""
@@ -13,6 +19,28 @@ for size in ({MORE_MB // 2}, {MORE_MB}, 0):
     del held
 """
 
+SPENT_S = 0.3
+TWO_THREADS = f"""
+import threading, time
+from quinion.priority import give_way
+
+done = threading.Barrier(3)
+
+def work(prepare):
+    prepare()
+    while time.thread_time() < {SPENT_S}:
+        pass
+    done.wait()
+    done.wait()
+
+for prepare in (give_way, lambda: None):
+    threading.Thread(target=work, args=(prepare,)).start()
+done.wait()
+print("done", flush=True)
+input()
+done.wait()
+"""
+
 
 def test_the_peak_is_the_highest_of_all_moments_whatever_came_before_and_after() -> None:
     command = [sys.executable, "-c", GROWING]
@@ -21,3 +49,15 @@ def test_the_peak_is_the_highest_of_all_moments_whatever_came_before_and_after()
         with watch_memory(child.pid) as peak:
             child.communicate(b"\n")
     assert MORE_MB * 0.9 <= peak.megabytes - before <= MORE_MB * 1.5
+
+
+def test_the_threads_that_embed_are_told_from_others_by_giving_way() -> None:
+    with subprocess.Popen(
+        [sys.executable, "-c", TWO_THREADS], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as child:
+        assert child.stdout is not None
+        assert child.stdout.readline()
+        embedding_s, all_s = measure_embedding_s(child.pid), measure_cpu_s(child.pid)
+        child.communicate(b"\n")
+    assert SPENT_S * 0.8 <= embedding_s <= SPENT_S * 1.5
+    assert all_s - embedding_s >= SPENT_S * 0.8
