@@ -44,12 +44,10 @@ class Run:
 
     work: Work
     ours: Side
-    alone: Side
-    """Ours, in the rounds without peers."""
     peers: Sequence[Side]
     """The plain stack first."""
     stages: Sequence[Alone]
-    """By round, those without peers last."""
+    """By round."""
     agreement: Agreement
     """Of ours and the plain stack."""
 
@@ -57,21 +55,15 @@ class Run:
         """How many times better ours is, round by round."""
         return ratios(quantity, self.ours.series[quantity], peer.series[quantity])
 
-    def of_ours(self, quantity: Quantity) -> list[float]:
-        """In all rounds."""
-        return [*self.ours.series[quantity], *self.alone.series[quantity]]
-
     def shares(self) -> list[float]:
         """Of the speed that embedding alone would have, by the clock, round by round."""
-        return [
-            stages.costs["embed"].wall_s / wall_s
-            for stages, wall_s in zip(self.stages, self.of_ours(figures.INGEST), strict=True)
-        ]
+        took = zip(self.stages, self.ours.series[figures.INGEST], strict=True)
+        return [alone.costs["embed"].wall_s / wall_s for alone, wall_s in took]
 
     def shares_at_one_speed(self) -> list[float]:
         """The same with a processor that is as fast at both."""
-        embedding_s = zip(self.stages, self.of_ours(figures.EMBEDDING_CPU), strict=True)
-        slower = [ours_s / alone.costs["embed"].embedding_cpu_s for alone, ours_s in embedding_s]
+        took = zip(self.stages, self.ours.series[figures.EMBEDDING_CPU], strict=True)
+        slower = [cpu_s / alone.costs["embed"].embedding_cpu_s for alone, cpu_s in took]
         return [share * times for share, times in zip(self.shares(), slower, strict=True)]
 
 
@@ -134,14 +126,13 @@ def write_body(run: Run) -> str:
 
 
 def _documents(run: Run) -> str:
-    count, more = len(run.ours.series[figures.INGEST]), len(run.alone.series[figures.INGEST])
-    without = f", {more} more of ours and its stages without the peers" if more else ""
+    count = len(run.stages)
     engines = " and ".join(f"`{name}`" for name in dict.fromkeys(one.engine for one in run.stages))
     return (
         f"{len(run.work.files)} PDFs with {run.work.page_count:,} pages, after "
         f"{len(run.work.warm_up)} short ones that are not counted, and "
         f"{len(run.work.questions)} questions; {count} "
-        f"{'round' if count == 1 else 'rounds'} with empty stores{without}. Ours embeds with "
+        f"{'round' if count == 1 else 'rounds'} with empty stores. Ours embeds with "
         f"{engines}. A ratio above 1 means that quinion is better: quicker, or smaller."
     )
 
@@ -179,8 +170,8 @@ def _agreement(run: Run) -> str:
 
 
 def _stages(run: Run) -> str:
-    took_s, cpu_ms = run.of_ours(figures.INGEST), run.of_ours(figures.CHUNK_CPU)
-    chunks = median(run.of_ours(figures.CHUNKS)) * median(took_s)
+    took_s, cpu_ms = run.ours.series[figures.INGEST], run.ours.series[figures.CHUNK_CPU]
+    chunks = median(run.ours.series[figures.CHUNKS]) * median(took_s)
     costs = {name: _median([alone.costs[name] for alone in run.stages]) for name in STAGES}
     whole = Cost(median(took_s), median(cpu_ms) * chunks / 1000)
     rows = [(STAGES[name], cost) for name, cost in costs.items()]

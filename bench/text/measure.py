@@ -14,21 +14,13 @@ from bench.text.work import find_work, run_module
 ROUNDS = 3
 COLD_STARTS = 3
 """In each round."""
-ROUNDS_ALONE = 4
-"""More, without the peers: what else ours does than embedding is a tenth of it, and the machine's
-own ups and downs are half as much."""
 
 
 async def measure(setting: Setting) -> Part:
     """All of it; a quick run is one round of little, without LlamaIndex."""
     plain = Side("plain stack", partial(run_peer, setting.peer, "bench.plain"), setting.scratch)
     llama = Side("LlamaIndex", partial(run_peer, setting.peer, "bench.llamaindex"), setting.scratch)
-    ours, alone = (
-        Side("quinion", run_ours, setting.scratch / name, remembers=True, goes_on=True)
-        for name in ("beside", "alone")
-    )
-    for side in (ours, alone):
-        side.folder.mkdir()
+    ours = Side("quinion", run_ours, setting.scratch, remembers=True, goes_on=True)
     peers = [plain] if setting.quick else [plain, llama]
     work = find_work(setting.corpus, quick=setting.quick)
     rounds, cold_starts = (1, 1) if setting.quick else (ROUNDS, COLD_STARTS)
@@ -40,9 +32,7 @@ async def measure(setting: Setting) -> Part:
     stages = [await go_on(0)]
     agreement = compare(ours, plain)
     stages += [await go_on(number) for number in range(1, rounds)]
-    for number in range(0 if setting.quick else ROUNDS_ALONE):
-        stages.append(await run_round(alone, [], number, work, cold_starts=0))
-    run = Run(work, ours, alone, peers, stages, agreement)
+    run = Run(work, ours, peers, stages, agreement)
     return Part("text", "Text PDFs", write_body(run), claims_of(run))
 
 
