@@ -132,7 +132,10 @@ CHANGES = st.lists(
 
 
 @settings(
-    max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    # Few: each starts a process with Chroma, which takes seconds on a slow machine.
+    max_examples=12,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 @given(changes=CHANGES)
 def test_both_have_the_same_in_the_end(
