@@ -267,7 +267,7 @@ async def _read_pages(
     layered = [page for page in surveyed if has_layer(page["text"]) or not options["ocr"]]
     report = _Report(len(surveyed), progress)
     pages: dict[int, Page] = {}
-    giving = anyio.Lock(fast_acquire=True)
+    giving = anyio.Lock()
     following = 1
 
     async def keep(page: Page) -> None:
