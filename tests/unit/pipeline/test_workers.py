@@ -26,7 +26,7 @@ import time
 from quinion.pipeline import worker
 
 def steady():
-    for _ in range(2):
+    for _ in range(3):
         time.sleep(1)
         yield {"made": time.monotonic()}
 
@@ -100,8 +100,8 @@ async def test_what_takes_a_while_is_not_kept_waiting_for_the_next(
 
     await workers.run("steady", keep)
     await workers.close()
-    assert len(delays_s) == 2
-    assert delays_s[0] < 1
+    assert len(delays_s) == 3
+    assert max(delays_s) < 1
 
 
 async def test_an_error_of_the_job_is_raised_here_and_the_worker_is_kept(
