@@ -27,13 +27,12 @@ def read_upright(raster: Raster, timeout_s: float) -> tuple[Reading, Raster]:
     reading = tesseract.read(raster, timeout_s)
     if not is_doubtful(reading):
         return reading, raster
-    turned = raster.turn_upside_down()
     try:
-        second = tesseract.read(turned, max(_LEAST_S, deadline - monotonic()))
+        second = tesseract.read(raster, max(_LEAST_S, deadline - monotonic()), upside_down=True)
     except TimeoutError:
         return reading, raster
     if len(second.sure_text) > len(reading.sure_text):
-        return second, turned
+        return second, raster.turn_upside_down()
     return reading, raster
 
 

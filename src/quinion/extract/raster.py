@@ -1,12 +1,14 @@
 """A page as pixels: what renderers and image files give, and what Tesseract takes."""
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from PIL.Image import Image, Resampling, Transpose
 
 # Tesseract refuses an image with a longer side.
 MAX_SIDE = 32_767
+BAND_ROWS = 256
 
 
 @dataclass(frozen=True)
@@ -29,10 +31,18 @@ class Raster:
         """The same picture, half a turn on."""
         return Raster(self.image.transpose(Transpose.ROTATE_180), self.dpi)
 
-    def to_pgm(self) -> bytes:
-        """An uncompressed PGM file: no time goes into packing and unpacking pixels."""
+    def bands(self, *, upside_down: bool = False) -> Iterator[bytes]:
+        """The pixels row after row, some rows at a time: no copy of a large picture is made."""
         width, height = self.image.size
-        return b"P5\n%d %d\n255\n" % (width, height) + self.image.tobytes()
+        tops = range(0, height, BAND_ROWS)
+        for top in reversed(tops) if upside_down else tops:
+            band = self.image.crop((0, top, width, min(top + BAND_ROWS, height))).tobytes()
+            yield band[::-1] if upside_down else band
+
+    def to_pgm(self, *, upside_down: bool = False) -> bytes:
+        """An uncompressed PGM file: no time goes into packing and unpacking pixels."""
+        header = b"P5\n%d %d\n255\n" % self.image.size
+        return b"".join((header, *self.bands(upside_down=upside_down)))
 
 
 def fit_scale(width: float, height: float, max_pixels: int) -> float:

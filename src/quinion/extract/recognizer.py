@@ -35,7 +35,9 @@ class Recognizer:
         self._is_usable = find_spec("tesserocr") is not None
         self._turn = threading.Lock()
 
-    def recognize(self, raster: Raster, timeout_s: float) -> str | None:
+    def recognize(
+        self, raster: Raster, timeout_s: float, *, upside_down: bool = False
+    ) -> str | None:
         """Tesseract's table of words; None where the program has to do it.
 
         Raises:
@@ -44,7 +46,7 @@ class Recognizer:
         with self._turn:
             # A program that is gone is missed, whatever is still running.
             if self._is_usable and shutil.which(self._program):
-                return self._recognize(raster, timeout_s)
+                return self._recognize(raster, timeout_s, upside_down)
             return None
 
     def close(self) -> None:
@@ -58,14 +60,14 @@ class Recognizer:
             self._process.wait()
             self._process = None
 
-    def _recognize(self, raster: Raster, timeout_s: float) -> str | None:
+    def _recognize(self, raster: Raster, timeout_s: float, upside_down: bool) -> str | None:
         began = monotonic()
         process = self._process = self._process or _start(self._program)
         if process is not None:
             alarm = threading.Timer(timeout_s, process.kill)
             alarm.start()
             try:
-                return _ask(process, raster)
+                return _ask(process, raster, upside_down)
             except (OSError, ValueError):
                 self.close()
             finally:
@@ -109,13 +111,14 @@ def _find_data(program: str) -> str | None:
     return found[1] if found and LANGUAGE in said.stdout.split() else None
 
 
-def _ask(process: "subprocess.Popen[bytes]", raster: Raster) -> str:
+def _ask(process: "subprocess.Popen[bytes]", raster: Raster, upside_down: bool) -> str:
     """Raises OSError or ValueError when the process ends before it has answered."""
     assert process.stdin is not None
     assert process.stdout is not None
     width, height = raster.image.size
     process.stdin.write(b"%d %d %d\n" % (width, height, raster.dpi or 0))
-    process.stdin.write(raster.image.tobytes())
+    for band in raster.bands(upside_down=upside_down):
+        process.stdin.write(band)
     process.stdin.flush()
     length = int(process.stdout.readline())
     answer = process.stdout.read(length)

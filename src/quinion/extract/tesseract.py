@@ -69,24 +69,26 @@ class Reading:
         return sum(word.confidence for word in self.words) / len(self.words)
 
 
-def read(raster: Raster, timeout_s: float) -> Reading:
-    """Read the words on a picture.
+def read(raster: Raster, timeout_s: float, *, upside_down: bool = False) -> Reading:
+    """Read the words on a picture, as it is or half a turn on.
 
     Raises:
         ToolMissing: Tesseract is not installed.
         TimeoutError: it was not done in time.
         ExtractionFailed: it failed.
     """
-    table = _library.recognize(raster, timeout_s)
-    return Reading(tuple(_parse(_run(raster, timeout_s) if table is None else table)))
+    table = _library.recognize(raster, timeout_s, upside_down=upside_down)
+    if table is None:
+        table = _run(raster, timeout_s, upside_down)
+    return Reading(tuple(_parse(table)))
 
 
-def _run(raster: Raster, timeout_s: float) -> str:
+def _run(raster: Raster, timeout_s: float, upside_down: bool) -> str:
     resolution = ["--dpi", str(raster.dpi)] if raster.dpi else []
     try:
         done = subprocess.run(
             [PROGRAM, "stdin", "stdout", *resolution, "tsv"],
-            input=raster.to_pgm(),
+            input=raster.to_pgm(upside_down=upside_down),
             capture_output=True,
             timeout=timeout_s,
             check=True,

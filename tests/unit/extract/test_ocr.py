@@ -38,9 +38,9 @@ def test_both_readings_together_keep_the_time(monkeypatch: pytest.MonkeyPatch) -
     raster = Raster(Image.effect_noise((600, 400), 200), 300)
     allowed: list[float] = []
 
-    def read(raster: Raster, timeout_s: float) -> Reading:
+    def read(raster: Raster, timeout_s: float, *, upside_down: bool = False) -> Reading:
         allowed.append(timeout_s)
-        return tesseract_read(raster, timeout_s)
+        return tesseract_read(raster, timeout_s, upside_down=upside_down)
 
     monkeypatch.setattr(tesseract, "read", read)
     _, upright = read_upright(raster, TIMEOUT_S)
@@ -54,7 +54,9 @@ def test_a_second_reading_that_is_not_done_is_as_if_it_had_not_been_tried(
 ) -> None:
     raster = Raster(Image.effect_noise((600, 400), 200), 300)
     times = iter([TIMEOUT_S, 0.001])
-    monkeypatch.setattr(tesseract, "read", lambda raster, _: tesseract_read(raster, next(times)))
+    monkeypatch.setattr(
+        tesseract, "read", lambda raster, _, **how: tesseract_read(raster, next(times), **how)
+    )
     reading, upright = read_upright(raster, TIMEOUT_S)
     assert reading.sure_text == ""
     assert upright is raster

@@ -2,7 +2,7 @@ import io
 
 from PIL import Image
 
-from quinion.extract.raster import MAX_SIDE, Raster, fit_scale
+from quinion.extract.raster import BAND_ROWS, MAX_SIDE, Raster, fit_scale
 
 
 def test_a_small_picture_is_not_scaled() -> None:
@@ -25,6 +25,20 @@ def test_pgm_holds_the_same_pixels() -> None:
     with Image.open(io.BytesIO(Raster(image).to_pgm())) as copy:
         assert (copy.mode, copy.size) == ("L", image.size)
         assert copy.tobytes() == image.tobytes()
+
+
+def test_bands_are_the_same_pixels_a_few_rows_at_a_time() -> None:
+    image = Image.effect_noise((3, 2 * BAND_ROWS + 1), 50)
+    bands = list(Raster(image).bands())
+    assert [len(band) for band in bands] == [3 * BAND_ROWS, 3 * BAND_ROWS, 3]
+    assert b"".join(bands) == image.tobytes()
+
+
+def test_bands_upside_down_are_those_of_the_turned_picture() -> None:
+    raster = Raster(Image.effect_noise((3, 2 * BAND_ROWS + 1), 50))
+    turned = raster.turn_upside_down().image.tobytes()
+    assert b"".join(raster.bands(upside_down=True)) == turned
+    assert raster.to_pgm(upside_down=True).endswith(turned)
 
 
 def test_half_a_turn_twice_is_where_it_began() -> None:
