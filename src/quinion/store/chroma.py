@@ -6,6 +6,7 @@ costs as much as everything else that a server needs to answer `/health`.
 
 import threading
 from collections.abc import Iterator, Sequence
+from concurrent.futures import Future
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,6 +22,7 @@ from quinion.model.record import Record
 if TYPE_CHECKING:
     from chromadb.api import ClientAPI
     from chromadb.api.models.Collection import Collection
+    from chromadb.config import Settings
     from numpy.typing import NDArray
 
 SERVER_TIMEOUT_S = 20.0
@@ -88,11 +90,8 @@ class Chroma:
         if client is None:
             return
         if self.place.url:
-            # It has one session for itself and one for its administrator, and closes neither.
-            sides: tuple[Any, ...] = client, client._admin_client  # type: ignore[attr-defined]
-            for side in sides:
-                side._server._session.close()
-        if self.place.url or self.place.folder:
+            _hang_up(client)
+        elif self.place.folder:
             client.close()  # type: ignore[attr-defined]
 
     def marked(self) -> list[str]:
@@ -279,23 +278,12 @@ class Chroma:
 
 def _connect(place: Place) -> "ClientAPI":
     import chromadb  # noqa: PLC0415 - the module's docstring says why
-    import httpx2  # noqa: PLC0415
     from chromadb.api.shared_system_client import SharedSystemClient  # noqa: PLC0415
     from chromadb.config import Settings  # noqa: PLC0415
 
     settings = Settings(anonymized_telemetry=False)
     if place.url:
-        address = urlsplit(place.url)
-        secure = address.scheme == "https"
-        host, port = address.hostname or "localhost", address.port or (443 if secure else 8000)
-        # Chroma's client waits for ever by default and has no setting for it. It asks the server
-        # some things while it is made, so one that does not answer has to be found before.
-        name = f"[{host}]" if ":" in host else host
-        beat = f"{address.scheme}://{name}:{port}/api/v2/heartbeat"
-        httpx2.get(beat, timeout=SERVER_TIMEOUT_S).raise_for_status()
-        client = chromadb.HttpClient(host=host, port=port, ssl=secure, settings=settings)
-        client._server._session.timeout = SERVER_TIMEOUT_S  # type: ignore[attr-defined]
-        return client
+        return _reach(place.url, settings)
     if place.folder:
         try:
             return chromadb.PersistentClient(path=place.folder, settings=settings)
@@ -304,6 +292,52 @@ def _connect(place: Place) -> "ClientAPI":
             SharedSystemClient._identifier_to_system.pop(str(place.folder), None)
             raise
     return chromadb.EphemeralClient(settings=settings)
+
+
+def _reach(url: str, settings: "Settings") -> "ClientAPI":
+    """A client of the server there.
+
+    Chroma's waits for ever by default, has no setting for it, and asks the server some things
+    while it is made. So a server that does not answer is found before, and for one that falls
+    silent just then a thread is left behind, which hangs up if it is answered after all.
+    """
+    import chromadb  # noqa: PLC0415
+    import httpx2  # noqa: PLC0415
+
+    address = urlsplit(url)
+    secure = address.scheme == "https"
+    host, port = address.hostname or "localhost", address.port or (443 if secure else 8000)
+    name = f"[{host}]" if ":" in host else host
+    beat = f"{address.scheme}://{name}:{port}/api/v2/heartbeat"
+    httpx2.get(beat, timeout=SERVER_TIMEOUT_S).raise_for_status()
+    reached: Future[ClientAPI] = Future()
+
+    def hang_up_late(late: "Future[ClientAPI]") -> None:
+        if not late.exception():
+            _hang_up(late.result())
+
+    def reach() -> None:
+        try:
+            reached.set_result(chromadb.HttpClient(host, port, secure, settings=settings))
+        except Exception as error:
+            reached.set_exception(error)
+
+    threading.Thread(target=reach, name="chroma", daemon=True).start()
+    try:
+        client = reached.result(SERVER_TIMEOUT_S)
+    except TimeoutError as error:
+        reached.add_done_callback(hang_up_late)
+        raise TimeoutError("timed out") from error
+    client._server._session.timeout = SERVER_TIMEOUT_S  # type: ignore[attr-defined]
+    return client
+
+
+def _hang_up(client: "ClientAPI") -> None:
+    # It has one session for itself and one for its administrator, and closes neither.
+    sides: tuple[Any, ...] = client, client._admin_client  # type: ignore[attr-defined]
+    for side in sides:
+        side._server._session.close()
+    client.close()  # type: ignore[attr-defined]
 
 
 def _is_damage(error: Exception) -> bool:

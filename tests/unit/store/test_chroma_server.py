@@ -1,10 +1,15 @@
 """The same engine on a Chroma server of its own (`CHROMA_URL`), as on a small cluster."""
 
 import signal
+import threading
 import time
 from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
 
 import anyio
+import chromadb
+import psutil
 import pytest
 from mcp import Client
 
@@ -75,6 +80,36 @@ def test_a_server_that_is_paused_at_the_start_is_not_waited_for_for_ever(
     monkeypatch.setattr(chroma, "SERVER_TIMEOUT_S", 2.0)
     with chroma_server(tmp_path / "chroma") as server:
         anyio.run(open_with_paused_server, tmp_path / "home", server)
+
+
+async def open_with_server_that_pauses(home: Path, server: ChromaServer) -> None:
+    reach = chromadb.HttpClient
+
+    def pause_and_reach(*address: Any, **options: Any) -> Any:
+        server.process.send_signal(signal.SIGSTOP)
+        return reach(*address, **options)
+
+    async with open_engine(Settings(home=home, chroma_url=server.url)) as engine:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(chromadb, "HttpClient", pause_and_reach)
+            with pytest.raises(StoreUnavailable, match="timed out"):
+                await engine.get(REGISTRY)
+        server.process.send_signal(signal.SIGCONT)
+        assert await engine.get(REGISTRY) == []
+
+
+def test_a_server_that_is_paused_while_it_is_reached_is_not_waited_for_for_ever(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(chroma, "SERVER_TIMEOUT_S", 2.0)
+    with chroma_server(tmp_path / "chroma") as server:
+        anyio.run(open_with_server_that_pauses, tmp_path / "home", server)
+        # Who was left waiting has been answered by now, and has hung up.
+        for thread in (one for one in threading.enumerate() if one.name == "chroma"):
+            thread.join(10)
+        port = urlsplit(server.url).port
+        connections = psutil.Process().net_connections()
+        assert not [one for one in connections if one.raddr and one.raddr.port == port]
 
 
 async def leave_paused_server(home: Path, server: ChromaServer) -> float:
