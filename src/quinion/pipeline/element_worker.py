@@ -65,4 +65,4 @@ if __name__ == "__main__":
             "render_formula": _render_formula,
         }
     )
-    worker.main(most_kept=worker.MOST_KEPT_WITH_MODEL)
+    worker.main(worker.ADDRESS_SPACE_WITH_MODEL, worker.MOST_KEPT_WITH_MODEL)

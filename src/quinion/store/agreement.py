@@ -43,6 +43,7 @@ class Agreement:
 
     def close(self) -> None:
         """Bring to an end what is under way, let go of Chroma, and seal it if all is well."""
+        self.follower.hurry()
         for thread in self._settling.values():
             thread.join()
         self.follower.close()
@@ -111,11 +112,13 @@ class Agreement:
     def take_from_chroma(self, collection: str, ids: Sequence[str]) -> None:
         """Give the ledger these records, which it lacks."""
         for some in steps(ids):
+            self.follower.check_time()
             self._ledger.upsert(collection, *self._chroma.get(collection, some), from_chroma=True)
 
     def copy_to_chroma(self, collection: str, ids: Sequence[str]) -> None:
         """Give Chroma these records, which it lacks."""
         for some in steps(ids):
+            self.follower.check_time()
             records = self._ledger.get(collection, ids=some)
             self._chroma.upsert(collection, records, self._ledger.vectors(collection, records))
 

@@ -10,6 +10,7 @@ each write waits for it.
 """
 
 import logging
+import math
 import threading
 import time
 
@@ -29,6 +30,8 @@ FAR_BEHIND = 10_000
 TOO_FAR_BEHIND = 20_000
 """From here on whoever writes waits: Chroma is broken, or it can't keep up."""
 AFTER_FAILURE_S = 30.0
+CLOSING_S = 10.0
+"""How long closing a store goes on giving; it may be twenty thousand records behind."""
 
 
 class Follower:
@@ -42,6 +45,7 @@ class Follower:
         self._changed = threading.Condition()
         self._last_write = 0.0
         self._closing = False
+        self._deadline = math.inf
         self._thread: threading.Thread | None = None
 
     def follow(self, collection: str) -> None:
@@ -77,11 +81,24 @@ class Follower:
             self._chroma.drop(collection)
             self._ledger.drop(collection)
 
-    def close(self) -> None:
-        """Give Chroma what it lacks and stop; what can't be given now is given next time."""
+    def hurry(self) -> None:
+        """The store is being closed: what is not given in a moment is given next time."""
         with self._changed:
             self._closing = True
+            self._deadline = time.monotonic() + CLOSING_S
             self._changed.notify()
+
+    def check_time(self) -> None:
+        """Go on, or not, with what takes several steps.
+
+        Raises:
+            StoreUnavailable: closing has taken long enough.
+        """
+        if time.monotonic() > self._deadline:
+            raise StoreUnavailable("The store is being closed. Try again when it is open.")
+
+    def close(self) -> None:
+        """Wait until all has come to an end; `hurry` has to be said before."""
         if self._thread:
             self._thread.join()
 
@@ -113,6 +130,7 @@ class Follower:
 
     def _pay(self, collection: str) -> int:
         """Give Chroma one step of what it lacks; how many were lacking."""
+        self.check_time()
         with self._paying:
             with self._ledger.still():
                 owed = self._ledger.debts.of(collection, STEP)

@@ -1,5 +1,6 @@
 """Chroma gets what the ledger has: later, in the end, whatever happens meanwhile."""
 
+import shutil
 import subprocess
 import sys
 import threading
@@ -29,8 +30,8 @@ def record(id_: int, text: str = "text", **metadata: Any) -> Record:
 
 def in_chroma(folder: Path) -> dict[str, Metadata]:
     """By id, the metadata of what Chroma has."""
-    chroma = Chroma(Place(folder / "chroma"))
-    records, _ = chroma.get(NAME, chroma.ids(NAME))
+    with closing(Chroma(Place(folder / "chroma"))) as chroma:
+        records, _ = chroma.get(NAME, chroma.ids(NAME))
     return {one.id: dict(one.metadata) for one in records}
 
 
@@ -60,6 +61,49 @@ def test_a_store_that_is_closed_owes_nothing(tmp_path: Path) -> None:
         store.upsert(NAME, [record(1), record(2)], VECTORS[:2])
         store.delete_ids(NAME, ["1"])
     assert in_chroma(tmp_path).keys() == {"2"}
+
+
+def test_closing_goes_on_for_a_moment_and_leaves_the_rest_to_the_next(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr("quinion.store.following.STEP", 1)
+    with closing(open_store(tmp_path)) as store:
+        store.agree([NAME])
+        monkeypatch.setattr("quinion.store.following.CLOSING_S", 0.0)
+        store.upsert(NAME, [record(n) for n in range(4)], VECTORS)
+    assert "being closed" in caplog.text
+    assert not in_chroma(tmp_path)
+    monkeypatch.undo()
+    with closing(open_store(tmp_path)) as store:
+        assert store.ledger.debts.count() == 4
+        assert len(store.query(NAME, VECTORS[0], 4)) == 4
+    # A search is enough for it.
+    assert in_chroma(tmp_path).keys() == {"0", "1", "2", "3"}
+
+
+def test_closing_does_not_wait_until_a_lost_chroma_is_filled(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with closing(open_store(tmp_path)) as store:
+        store.upsert(NAME, [record(n) for n in range(4)], VECTORS)
+    shutil.rmtree(tmp_path / "chroma")
+    monkeypatch.setattr("quinion.store.agreement.STEP", 1)
+    monkeypatch.setattr("quinion.store.following.CLOSING_S", 0.0)
+    begun, go_on = threading.Event(), threading.Event()
+    write = ApartChroma.upsert
+
+    def wait(self: ApartChroma, *args: Any) -> None:
+        begun.set()
+        assert go_on.wait(10)
+        write(self, *args)
+
+    monkeypatch.setattr(ApartChroma, "upsert", wait)
+    store = open_store(tmp_path)
+    assert len(store.get(NAME)) == 4
+    assert begun.wait(10)
+    threading.Timer(0.5, go_on.set).start()
+    store.close()
+    assert len(in_chroma(tmp_path)) == 1
 
 
 DIES = """
