@@ -29,6 +29,7 @@ REASONS = {
     ("huge_png", "document-store"): "at most 150,000,000",
     ("nested_flate", "document-store"): "given up after 20 seconds",
     ("largest_png", "document-store"): "more memory",
+    ("many_words", "document-store"): "more memory",
     ("counted_pages", "document-store"): "damaged",
 }
 """What some of them are refused for."""

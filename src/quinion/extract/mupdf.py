@@ -25,5 +25,7 @@ pymupdf.set_messages(pylogging_name=__name__, pylogging_level=logging.DEBUG)
 
 DAMAGE = (RuntimeError, ValueError, pymupdf.mupdf.FzErrorBase)
 """What PyMuPDF raises at files that it cannot make sense of."""
+OUT_OF_MEMORY = "code=2:"
+"""How each of these begins at a file that needs more memory than it may have, whatever its type."""
 
-__all__ = ["DAMAGE", "pymupdf"]
+__all__ = ["DAMAGE", "OUT_OF_MEMORY", "pymupdf"]

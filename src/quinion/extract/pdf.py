@@ -12,7 +12,7 @@ from PIL import Image
 from quinion.errors import ExtractionFailed
 from quinion.extract.cover import Box, cover_ratio, span
 from quinion.extract.hidden import LOOKED_THROUGH, count_hidden, may_hide
-from quinion.extract.mupdf import DAMAGE, pymupdf
+from quinion.extract.mupdf import DAMAGE, OUT_OF_MEMORY, pymupdf
 from quinion.extract.prose import has_running_text
 from quinion.extract.raster import Raster, fit_scale
 
@@ -94,6 +94,8 @@ class PdfFile:
         try:
             yield self._document[index]
         except DAMAGE as cause:
+            if str(cause).startswith(OUT_OF_MEMORY):
+                raise MemoryError from cause
             raise ExtractionFailed(
                 f"Page {index + 1} of {self._path.name} is damaged ({cause}). "
                 "Get a fresh copy, or print it to a new PDF."

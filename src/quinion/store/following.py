@@ -95,7 +95,7 @@ class Follower:
             StoreUnavailable: closing has taken long enough.
         """
         if time.monotonic() > self._deadline:
-            raise StoreUnavailable("The store is being closed. Try again when it is open.")
+            raise StoreUnavailable(f"Closing may take {CLOSING_S:.0f} seconds, and they are over.")
 
     def close(self) -> None:
         """Wait until all has come to an end; `hurry` has to be said before."""

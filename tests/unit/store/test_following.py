@@ -71,7 +71,7 @@ def test_closing_goes_on_for_a_moment_and_leaves_the_rest_to_the_next(
         store.agree([NAME])
         monkeypatch.setattr("quinion.store.following.CLOSING_S", 0.0)
         store.upsert(NAME, [record(n) for n in range(4)], VECTORS)
-    assert "being closed" in caplog.text
+    assert "they are over" in caplog.text
     assert not in_chroma(tmp_path)
     monkeypatch.undo()
     with closing(open_store(tmp_path)) as store:
