@@ -100,7 +100,13 @@ class Agreement:
         self.follower.catch_up(collection)
 
     def reconcile(self, collection: str) -> None:
-        """Give Chroma what only the ledger has, and the other way round."""
+        """Give Chroma what only the ledger has, and the other way round.
+
+        An empty one gets all in the order in which it came, before what it is owed: whoever makes
+        the ledger anew from it has the same answers then, also where they are approximate.
+        """
+        if not self._chroma.count(collection):
+            self.copy_to_chroma(collection, self._ledger.ids(collection))
         self.follower.catch_up(collection)
         ours, theirs = self._ledger.ids(collection), self._chroma.ids(collection)
         known, given = set(ours), set(theirs)

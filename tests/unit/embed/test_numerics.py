@@ -12,7 +12,7 @@ import pytest
 
 from quinion.embed import local, trial
 from quinion.embed.local import LocalEmbedder
-from quinion.embed.numerics import Numerics, is_there, read_note, write_note
+from quinion.embed.numerics import Numerics, is_there, open_network, read_note, write_note
 from quinion.embed.onnxruntime import OnnxRuntime
 from quinion.embed.port import Vectors
 from quinion.embed.trial import (
@@ -98,11 +98,13 @@ def test_the_trial_wants_agreement_and_speed(
 
 @pytest.mark.parametrize("numerics", [Numerics.ONNX, *FASTER])
 def test_an_engine_is_measured_apart_as_it_would_be_here(
-    own_cache: Path, model: OnnxRuntime, numerics: Numerics
+    own_cache: Path, numerics: Numerics
 ) -> None:
-    measured = measure_apart(numerics, prepare(own_cache), 2)
-    agreement = (measured.vectors * measure(model).vectors).sum(1)
-    assert (agreement > LEAST_AGREEMENT.get(numerics, 0.99999)).all()
+    prepared = prepare(own_cache)
+    measured = measure_apart(numerics, prepared, 2)
+    # Not the reference: how well an engine agrees with that depends on the processor.
+    here = measure(open_network(numerics, prepared, 2))
+    assert ((measured.vectors * here.vectors).sum(1) > 0.99999).all()
     assert measured.time_s > 0
 
 

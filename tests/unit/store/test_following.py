@@ -106,6 +106,23 @@ def test_closing_does_not_wait_until_a_lost_chroma_is_filled(
     assert len(in_chroma(tmp_path)) == 1
 
 
+def test_an_empty_chroma_gets_all_in_the_order_in_which_it_came(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with closing(open_store(tmp_path)) as store:
+        store.upsert(NAME, [record(0), record(1)], VECTORS[:2])
+        store.catch_up(NAME)
+        monkeypatch.setattr("quinion.store.following.CLOSING_S", 0.0)
+        store.upsert(NAME, [record(2), record(3)], VECTORS[2:])
+    shutil.rmtree(tmp_path / "chroma")
+    with closing(open_store(tmp_path)) as store:
+        assert store.ledger.debts.count() == 2
+        store.reconcile(NAME)
+        assert store.ledger.debts.count() == 0
+    with closing(Chroma(Place(tmp_path / "chroma"))) as chroma:
+        assert chroma.ids(NAME) == ["0", "1", "2", "3"]
+
+
 DIES = """
 import os, sys
 import numpy as np
