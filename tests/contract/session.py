@@ -25,7 +25,7 @@ Progress = tuple[float, float | None, str | None]
 Ask = Callable[[str], ElicitResult]
 """What a client's user says to a question of the server."""
 
-PATIENCE_S = 150.0
+PATIENCE_S = 60.0
 """How long a test waits for what must happen, on a machine that has other work too."""
 
 

@@ -38,9 +38,10 @@ if TYPE_CHECKING:
 ADDRESS_SPACE, ADDRESS_SPACE_WITH_MODEL = 864 << 20, 1 << 30
 """Enough for an A0 page at 300 dpi, and little enough that server, workers and Tesseract take
 less than 1.5 GB for a document. What wants more is refused by the kernel, not by luck."""
-MOST_KEPT, MOST_KEPT_WITH_MODEL = 290 << 20, 620 << 20
-"""The address space that a worker may still have after a job, of which it needs 180 to 260 MB, or
-470 to 560 with a model. Damaged files leave something behind, which adds up."""
+MOST_KEPT, MOST_KEPT_WITH_MODEL = 450 << 20, 620 << 20
+"""The address space that a worker may still have after a job, of which it needs 180 MB, or 400 with
+a tokenizer and Tesseract, or 470 to 560 with a model. Damaged files leave something behind, which
+adds up."""
 PASSAGES_AT_ONCE = 64
 BUFFER, HELD_S = 1 << 16, 0.05
 """What is answered in so little time goes through the pipe together: the server is woken up once

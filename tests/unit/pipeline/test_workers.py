@@ -9,6 +9,7 @@ import anyio
 import psutil
 import pytest
 
+from quinion.embed.weights import find_tokenizer
 from quinion.errors import ExtractionFailed, FileMissing, UnsupportedFile
 from quinion.extract import glance
 from quinion.extract.document import OCR_TIMEOUT_S
@@ -160,6 +161,23 @@ async def test_what_needs_too_much_memory_is_refused(
     with pytest.raises(ExtractionFailed, match="more memory"):
         await workers.first("survey", path=str(text), first=1, last=1, options=OPTIONS)
     assert len(await read_all(workers, pdf)) == 3
+
+
+async def test_a_worker_that_has_read_what_is_usual_is_kept(
+    workers: Workers, pdf: Path, tmp_path: Path
+) -> None:
+    notes = tmp_path / "notes.txt"
+    notes.write_text("There are 200 cycle parking spaces.")
+    await workers.warm()
+    first = worker_pids()
+    tokenizer = str(find_tokenizer(None))
+    for _ in range(2):
+        await workers.first(
+            "read_passages", path=str(notes), extension=".txt", size=512, tokenizer=tokenizer
+        )
+        await workers.first("survey", path=str(pdf), first=1, last=1, options=OPTIONS)
+        await workers.first("probe", path=str(pdf), numbers=[1], options={"ocr": True})
+    assert worker_pids() == first
 
 
 async def test_a_worker_that_keeps_what_a_document_took_is_replaced(
