@@ -14,7 +14,7 @@ from functools import cached_property
 from typing import TypeVar
 
 from quinion.errors import StoreUnavailable
-from quinion.store.chroma import Chroma
+from quinion.store.chroma import Chroma, find_damage
 from quinion.store.following import Follower
 from quinion.store.ledger import Ledger
 from quinion.store.seal import Seal
@@ -80,6 +80,8 @@ class Agreement:
         with self._agreeing:
             if collection not in self._agreed:  # and so nobody is writing it yet
                 self.follower.catch_up(collection)
+                if not self._ledger.collections():
+                    self._check_chroma()  # it may have lost a collection as a whole
                 if self._chroma.count(collection) != self._ledger.count(collection):
                     self.reconcile(collection)
                 elif not self._ledger.fingerprint(collection):
@@ -110,7 +112,9 @@ class Agreement:
         self.follower.catch_up(collection)
         ours, theirs = self._ledger.ids(collection), self._chroma.ids(collection)
         known, given = set(ours), set(theirs)
-        self.take_from_chroma(collection, [id_ for id_ in theirs if id_ not in known])
+        if unknown := [id_ for id_ in theirs if id_ not in known]:
+            self._check_chroma()
+            self.take_from_chroma(collection, unknown)
         self.copy_to_chroma(collection, [id_ for id_ in ours if id_ not in given])
         self.share_mark(collection)
         self._agreed.add(collection)
@@ -135,6 +139,16 @@ class Agreement:
             self._chroma.mark(collection, ours)
         elif theirs != ours:
             self._ledger.mark(collection, theirs)
+
+    def _check_chroma(self) -> None:
+        """Before it is relied on for what the ledger does not have: a damaged database does not
+        show all that was in it, and says nothing."""
+        if damage := find_damage(self._chroma.place):
+            raise StoreUnavailable(
+                f"The vector store at {self._chroma.place} is damaged ({damage}), and the ledger "
+                "does not have all of it. Stop the server and run quinion rebuild, which saves "
+                "what can be read."
+            )
 
     @cached_property
     def _sealed(self) -> bool:

@@ -4,14 +4,15 @@ No Chroma type leaves this module. The library is imported at the first use, bec
 costs as much as everything else that a server needs to answer `/health`.
 """
 
+import sqlite3
 import threading
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
+from urllib.parse import quote, urlsplit
 
 import numpy as np
 
@@ -265,7 +266,7 @@ class Chroma:
                 # After a failure of the disk it would go on with a connection that is of no use.
                 with suppress(Exception):
                     self.close()
-            if embedded and _is_damage(error):
+            if embedded and (_is_damage(error) or find_damage(self.place)):
                 raise StoreUnavailable(
                     f"The vector store at {self.place} is damaged: {error}. "
                     "Stop the server and run quinion rebuild, which makes it anew from the ledger."
@@ -274,6 +275,22 @@ class Chroma:
                 f"The vector store at {self.place} failed: {error}. "
                 "Check that it is reachable, that its disk is not full, and try again."
             ) from error
+
+
+def find_damage(place: Place) -> str:
+    """What SQLite's own check finds amiss in the database of one that is embedded; empty: nothing,
+    or it can't be looked at now."""
+    if place.url or not place.folder or not (place.folder / DATABASE).exists():
+        return ""
+    where = f"file:{quote(str(place.folder / DATABASE))}?mode=ro"
+    try:
+        with closing(sqlite3.connect(where, uri=True)) as database:
+            said = str(database.execute("PRAGMA integrity_check(1)").fetchone()[0])
+    except sqlite3.OperationalError:  # it is locked, or the disk fails
+        return ""
+    except sqlite3.DatabaseError as error:
+        return str(error)
+    return "" if said == "ok" else said
 
 
 def _connect(place: Place) -> "ClientAPI":

@@ -1,8 +1,8 @@
 """One copy of all records, made anew from the other, without embedding anything.
 
 As a rule Chroma is made anew from the ledger. Where the ledger is the damaged one, it is made anew
-from what is whole in it and from Chroma. What is damaged is moved aside, never deleted. Nobody
-else may have the home meanwhile: the caller holds its lock.
+from what is whole in it and from Chroma. Where both are damaged, both are made anew. What is damaged
+is moved aside, never deleted. Nobody else may have the home meanwhile: the caller holds its lock.
 """
 
 import shutil
@@ -17,7 +17,7 @@ import numpy as np
 from quinion.errors import StoreUnavailable
 from quinion.store.apart import open_chroma
 from quinion.store.audit import Audit, Kept
-from quinion.store.chroma import Place
+from quinion.store.chroma import Place, find_damage
 from quinion.store.ledger import DATABASE, Ledger
 from quinion.store.lock import LOCK_NAME
 from quinion.store.taking import take_all
@@ -46,6 +46,8 @@ def rebuild(folder: Path, place: Place) -> Rebuilt:
     done = Rebuilt()
     suffix = f".damaged-{time.strftime('%Y%m%d-%H%M%S')}"
     damage = _find_damage(folder)
+    flaw = find_damage(place)
+    unnamed = bool(flaw) and not _names_all(folder)
     old = folder.with_name(folder.name + suffix)
     if damage and (folder / DATABASE).exists():
         _move(folder, old)
@@ -64,11 +66,13 @@ def rebuild(folder: Path, place: Place) -> Rebuilt:
             f"to make it from{f' ({done.unreadable})' if done.unreadable else ''}. "
             "Restore a backup with quinion restore."
         )
-    if place.folder and not place.url and (done.unreadable or not damage):
+    if place.folder and not place.url and (done.unreadable or flaw or not damage):
         _move_content(place.folder, place.folder.with_name(place.folder.name + suffix), done)
         done.others = others
     _fill(folder, place, done, renew=not damage)
     done.lost = _still_missing(folder, lost)
+    if unnamed:
+        done.lost.append(f"what Chroma's damaged database does not show, if anything ({flaw})")
     return done
 
 
@@ -88,6 +92,13 @@ def _find_damage(folder: Path) -> str:
     except StoreUnavailable as error:
         return error.message.rstrip(".")
     return ""
+
+
+def _names_all(folder: Path) -> bool:
+    """Whether the ledger, be its records whole or not, can be relied on for which there were."""
+    with suppress(StoreUnavailable), closing(Audit(folder)) as audit:
+        return bool(audit.collections()) and not audit.find_damage()
+    return False
 
 
 def _save_whole(old: Path, folder: Path) -> list[tuple[str, Kept]]:
