@@ -1,8 +1,8 @@
 """One copy of all records, made anew from the other, without embedding anything.
 
 As a rule Chroma is made anew from the ledger. Where the ledger is the damaged one, it is made anew
-from what is whole in it and from Chroma. Where both are damaged, both are made anew. What is damaged
-is moved aside, never deleted. Nobody else may have the home meanwhile: the caller holds its lock.
+from what is whole in it and from Chroma; where both are, both are. What is damaged is moved aside,
+never deleted. Nobody else may have the home meanwhile: the caller holds its lock.
 """
 
 import shutil
@@ -20,6 +20,7 @@ from quinion.store.audit import Audit, Kept
 from quinion.store.chroma import Place, find_damage
 from quinion.store.ledger import DATABASE, Ledger
 from quinion.store.lock import LOCK_NAME
+from quinion.store.proof import word
 from quinion.store.taking import take_all
 from quinion.store.vectors import VectorStore
 
@@ -47,32 +48,33 @@ def rebuild(folder: Path, place: Place) -> Rebuilt:
     suffix = f".damaged-{time.strftime('%Y%m%d-%H%M%S')}"
     damage = _find_damage(folder)
     flaw = find_damage(place)
-    unnamed = bool(flaw) and not _names_all(folder)
+    named = _names_all(folder)
     old = folder.with_name(folder.name + suffix)
     if damage and (folder / DATABASE).exists():
         _move(folder, old)
         done.aside.append(old)
-    lost = _save_whole(old, folder) if damage else []
-    others: list[str] = []
-    try:
-        others = take_all(place, folder)
-    except StoreUnavailable as error:
-        done.unreadable = error.message
-    if old in done.aside and not _has_records(folder):
-        shutil.rmtree(folder, ignore_errors=True)
-        _move(old, folder)
+    damaged = _save_whole(old, folder) if damage else []
+    taken = take_all(place, folder)
+    done.unreadable = taken.unreadable
+    why = done.unreadable or flaw or ("" if taken.is_all else "its vectors can't be read")
+    if (old in done.aside or why) and not _has_records(folder):
+        if old in done.aside:
+            shutil.rmtree(folder, ignore_errors=True)
+            _move(old, folder)
         raise StoreUnavailable(
-            f"Nothing can be made anew: the ledger is damaged ({damage}), and Chroma has nothing "
-            f"to make it from{f' ({done.unreadable})' if done.unreadable else ''}. "
+            f"Nothing can be made anew: the ledger is damaged ({damage or 'it is empty'}), and "
+            f"Chroma has nothing to make it from{f' ({why})' if why else ''}. "
             "Restore a backup with quinion restore."
         )
-    if place.folder and not place.url and (done.unreadable or flaw or not damage):
+    if place.folder and not place.url and (why or not damage):
         _move_content(place.folder, place.folder.with_name(place.folder.name + suffix), done)
-        done.others = others
+        done.others = taken.others
     _fill(folder, place, done, renew=not damage)
-    done.lost = _still_missing(folder, lost)
-    if unnamed:
-        done.lost.append(f"what Chroma's damaged database does not show, if anything ({flaw})")
+    done.lost = _still_missing(folder, damaged)
+    told = {(name, kept.id) for name, kept in damaged}
+    done.lost += word(one for one in taken.lost if (one.collection, one.id) not in told)
+    if not named and (done.unreadable or flaw):
+        done.lost.append(f"what Chroma does not show, if anything ({done.unreadable or flaw})")
     return done
 
 
@@ -97,7 +99,8 @@ def _find_damage(folder: Path) -> str:
 def _names_all(folder: Path) -> bool:
     """Whether the ledger, be its records whole or not, can be relied on for which there were."""
     with suppress(StoreUnavailable), closing(Audit(folder)) as audit:
-        return bool(audit.collections()) and not audit.find_damage()
+        marks = audit.collections().values()
+        return bool(marks) and all(marks) and not audit.find_damage()
     return False
 
 

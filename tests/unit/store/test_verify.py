@@ -1,5 +1,6 @@
 """What is damaged is named, and mended from the other copy; the answers are as before."""
 
+import re
 import shutil
 import sqlite3
 import subprocess
@@ -307,6 +308,54 @@ def test_where_both_are_damaged_nothing_is_moved(folder: Path) -> None:
     with pytest.raises(StoreUnavailable, match="quinion restore"):
         rebuild(folder / "ledger", Place(folder / "chroma"))
     assert sorted(path.name for path in folder.rglob("*")) == before
+
+
+def misread_in_chroma(folder: Path) -> None:
+    """Turn over the bit that says how long a number is in a row of record 1193: Chroma does not
+    find the record then."""
+    content = chromas(folder).read_bytes()
+    row = re.search(rb"\x02\x15!\0\0\0..name" + "näme 1193".encode(), content, re.DOTALL)
+    assert row
+    flip(chromas(folder), row.start())
+
+
+def test_what_a_damaged_chroma_does_not_show_is_not_lost_in_silence(folder: Path) -> None:
+    misread_in_chroma(folder)
+    database(folder).unlink()
+    with pytest.raises(StoreUnavailable, match="quinion rebuild"):
+        look(folder)
+    done = rebuild(folder / "ledger", Place(folder / "chroma"))
+    assert done.records == COUNT - 2
+    assert [line.partition(" (")[0] for line in done.lost] == [
+        "texts: id 1193: Chroma can't read it",
+        "what Chroma does not show, if anything",
+    ]
+    assert [path.name.partition(".")[0] for path in done.aside] == ["chroma"]
+    assert look(folder) == ([], [])
+
+
+@pytest.mark.parametrize("part", ["header.bin", "data_level0.bin"])
+def test_a_collection_without_its_graph_is_not_lost_in_silence(part: str, folder: Path) -> None:
+    [listed] = (folder / "chroma").glob("*/index_metadata.pickle")  # the other graph is too small
+    truncate(listed.with_name(part))
+    database(folder).unlink()
+    with pytest.raises(StoreUnavailable, match="quinion rebuild"):
+        look(folder)
+    done = rebuild(folder / "ledger", Place(folder / "chroma"))
+    [lost] = done.lost
+    assert lost.startswith("what Chroma does not show, if anything (The process of")
+    assert done.records == 1  # of the collection that is whole
+    assert [path.name.partition(".")[0] for path in done.aside] == ["chroma"]
+    assert look(folder) == ([], [])
+
+
+def test_where_both_are_damaged_each_has_what_the_other_lacks(
+    folder: Path, answers: list[Any]
+) -> None:
+    misread_in_chroma(folder)
+    flip(rows(folder), 0)
+    assert make_well(folder) == []
+    assert ask(folder) == answers
 
 
 def test_what_only_chroma_has_survives_a_rebuild(folder: Path) -> None:
