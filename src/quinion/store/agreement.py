@@ -81,7 +81,7 @@ class Agreement:
             if collection not in self._agreed:  # and so nobody is writing it yet
                 self.follower.catch_up(collection)
                 if not self._ledger.collections():
-                    self._check_chroma()  # it may have lost a collection as a whole
+                    self._check_chroma()  # which may not show a whole collection
                 if self._chroma.count(collection) != self._ledger.count(collection):
                     self.reconcile(collection)
                 elif not self._ledger.fingerprint(collection):

@@ -36,6 +36,8 @@ SILENCE_S = 120.0
 LENGTH_BYTES = 8
 WRITER = "writer.lock"
 PIPE_BYTES = 1 << 20
+READ_ONLY = "readonly database"
+"""What SQLite says of one that it could only open to be read."""
 # -P: the current folder is the user's, and nothing in it may be imported.
 COMMAND = (sys.executable, "-P", "-m", "quinion.store.apart")
 
@@ -220,10 +222,22 @@ def main(folder: str) -> None:
             method, arguments = pickle.loads(_read(sys.stdin))  # noqa: S301 - ours
             try:
                 turn = turn if turn >= 0 else _take_turn(Path(folder))
-                answer = "", getattr(chroma, method)(*arguments)
+                answer = "", _answer(chroma, method, arguments)
             except QuinionError as error:
                 answer = type(error).__name__, error.message
             _write(answers, answer)
+
+
+def _answer(chroma: Chroma, method: str, arguments: tuple[Any, ...]) -> Any:
+    """What the method answers. All of them may be called twice."""
+    try:
+        return getattr(chroma, method)(*arguments)
+    except StoreUnavailable as error:
+        if READ_ONLY not in error.message:
+            raise
+        # It may have been opened while the folder was, stays so when that is over, and is closed
+        # by now.
+        return getattr(chroma, method)(*arguments)
 
 
 def _take_turn(folder: Path) -> int:

@@ -6,7 +6,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
 
@@ -17,8 +17,8 @@ import pytest
 from quinion.errors import StoreUnavailable
 from quinion.model.record import Record
 from quinion.priority import NICENESS
-from quinion.store.apart import ApartChroma
-from quinion.store.chroma import Place
+from quinion.store.apart import ApartChroma, _answer
+from quinion.store.chroma import Chroma, Place
 
 FALLS_SILENT = "import time; time.sleep(60)"
 DIES = "import os; os.abort()"
@@ -100,3 +100,20 @@ def test_it_ends_with_its_server_and_whoever_comes_next_waits_for_that(tmp_path:
         os.kill(child.pid, signal.SIGCONT)
         asking.join(30.0)
         assert not asking.is_alive()
+
+
+class OpenedToRead(Chroma):
+    """As one is whose folder was read-only while it was opened, and is not any more."""
+
+    def delete(self, collection: str, ids: Sequence[str]) -> None:
+        if self.is_open:
+            with self._failures():
+                raise RuntimeError("(code: 8) attempt to write a readonly database")
+        super().delete(collection, ids)
+
+
+def test_what_was_opened_while_the_folder_was_read_only_is_opened_again(tmp_path: Path) -> None:
+    with closing(OpenedToRead(Place(tmp_path / "chroma"))) as chroma:
+        chroma.upsert("texts", RECORDS[:2], VECTORS[:2])
+        _answer(chroma, "delete", ("texts", ["id 0"]))
+        assert chroma.ids("texts") == ["id 1"]

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from quinion.errors import StoreUnavailable
@@ -109,6 +109,8 @@ def test_two_damages_are_made_good_or_what_is_lost_is_said(
         folder = copy_store(whole, Path(name) / "store")
         for one in (first, second):
             damage_one(folder, **one)
+        # Of an empty home nobody can tell that it was not always one.
+        assume(size_of_ledger(folder) or (folder / "chroma").exists())
         is_cut = size_of_ledger(folder) < size_of_ledger(whole)
         try:
             lost = make_well(folder)
