@@ -334,6 +334,16 @@ def test_what_a_damaged_chroma_does_not_show_is_not_lost_in_silence(folder: Path
     assert look(folder) == ([], [])
 
 
+def test_a_ledger_is_not_made_from_a_chroma_that_shows_something_else(folder: Path) -> None:
+    """A bit in its index of ids: Chroma reads all that it finds, and finds one for another."""
+    entry = re.search(rb"[0-9a-f]{12}id 1193", chromas(folder).read_bytes())
+    assert entry
+    flip(chromas(folder), entry.end() - 1)
+    database(folder).unlink()
+    with pytest.raises(StoreUnavailable, match="the ledger does not have all of it"):
+        look(folder)
+
+
 @pytest.mark.parametrize("part", ["header.bin", "data_level0.bin"])
 def test_a_collection_without_its_graph_is_not_lost_in_silence(part: str, folder: Path) -> None:
     [listed] = (folder / "chroma").glob("*/index_metadata.pickle")  # the other graph is too small
