@@ -20,6 +20,7 @@ from importlib.util import find_spec
 from time import monotonic
 
 from quinion.extract.raster import Raster
+from quinion.memory import give_back
 
 LANGUAGE = "eng"
 _FOLDER = re.compile(r'in "(.+)"')
@@ -143,6 +144,7 @@ def main(folder: str) -> None:
             # Nothing of a page may show in the next.
             library.Clear()
             library.ClearAdaptiveClassifier()
+            give_back()
             answers.write(b"%d\n" % len(table) + table)
             answers.flush()
 

@@ -27,6 +27,7 @@ from typing import TYPE_CHECKING, BinaryIO
 from quinion.chunk.passages import split_file_text
 from quinion.errors import ExtractionFailed, FileMissing, QuinionError
 from quinion.extract import about, document, lines, plain
+from quinion.memory import give_back
 from quinion.model.passage import FORMATS
 from quinion.pipeline.frames import LENGTH_BYTES, Frame, decode, decode_length, encode
 from quinion.pipeline.opening import hold
@@ -115,6 +116,7 @@ def main(address_space: int = ADDRESS_SPACE, most_kept: int = MOST_KEPT) -> None
         for frame in _answer(requests.get()):
             is_last = "item" not in frame
             if is_last:
+                give_back()
                 frame["grown"] = _has_grown(most_kept)
             answers.write(encode(frame))
             if is_last or monotonic() - sent > HELD_S:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import psutil
 import pytest
+from PIL import Image
 
 from quinion.extract import tesseract
 from quinion.extract.raster import Raster
@@ -45,6 +46,14 @@ def test_what_was_read_before_leaves_no_trace(recognizer: Recognizer) -> None:
     recognizer.recognize(Raster(picture_of_lines(), None), TIMEOUT_S)
     recognizer.recognize(Raster(picture_of("Aivasowskis Melikoffs", dpi=100), 100), TIMEOUT_S)
     assert recognizer.recognize(PAGE, TIMEOUT_S) == alone
+
+
+def test_what_a_hard_page_took_is_given_back(recognizer: Recognizer) -> None:
+    recognizer.recognize(PAGE, TIMEOUT_S)
+    [process] = find_processes()
+    before = process.memory_info().rss
+    recognizer.recognize(Raster(Image.effect_noise((1500, 1500), 80), 300), TIMEOUT_S)
+    assert process.memory_info().rss - before < 10_000_000
 
 
 def test_a_run_that_takes_too_long_is_killed_and_the_next_page_is_read(

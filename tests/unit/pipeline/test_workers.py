@@ -1,5 +1,6 @@
 import os
 import signal
+import sys
 import time
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -31,6 +32,16 @@ def steady():
         yield {"made": time.monotonic()}
 
 worker.JOBS["steady"] = steady
+worker.main()
+"""
+GREEDY = """
+from quinion.pipeline import worker
+from tests.heap import leave_holes
+
+def take():
+    yield {"taken": leave_holes()}
+
+worker.JOBS |= {"rest": lambda: iter([{}]), "take": take}
 worker.main()
 """
 
@@ -190,6 +201,23 @@ async def test_a_worker_that_keeps_what_a_document_took_is_replaced(
         await workers.first("survey", path=str(bomb), first=1, last=1, options=OPTIONS)
     assert sum(psutil.Process(pid).memory_info().vms for pid in worker_pids()) <= MOST_KEPT
     assert len(await read_all(workers, pdf)) == 3
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="others give back by themselves")
+async def test_what_a_document_took_is_given_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "greedy_worker.py").write_text(GREEDY)
+    monkeypatch.setenv("PYTHONPATH", f"{tmp_path}{os.pathsep}{Path(__file__).parents[3]}")
+    workers = Workers(1, silence_s=60, module="greedy_worker")
+    await workers.first("rest")
+    [process] = [
+        child for child in psutil.Process().children() if "greedy_worker" in child.cmdline()
+    ]
+    before = process.memory_info().rss
+    taken = (await workers.first("take"))["taken"]
+    assert process.memory_info().rss - before < 0.2 * taken
+    await workers.close()
 
 
 async def test_a_worker_that_dies_is_an_error_and_is_replaced(

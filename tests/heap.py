@@ -1,0 +1,20 @@
+"""A heap as documents leave it: what was freed lies between what is still used."""
+
+import ctypes
+
+_LIBC = ctypes.CDLL(None)
+_LIBC.malloc.restype = ctypes.c_void_p
+_LIBC.malloc.argtypes = [ctypes.c_size_t]
+_LIBC.free.argtypes = [ctypes.c_void_p]
+
+BLOCK, HOLES = 1 << 16, 1_000
+
+
+def leave_holes() -> int:
+    """Take 64 MB in blocks that touch each other, free all but the last; the bytes freed."""
+    blocks = [_LIBC.malloc(BLOCK) for _ in range(HOLES + 1)]
+    for block in blocks:
+        ctypes.memset(block, 1, BLOCK)
+    for block in blocks[:-1]:
+        _LIBC.free(block)
+    return BLOCK * HOLES
