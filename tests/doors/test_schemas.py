@@ -99,7 +99,6 @@ def test_arguments_of_any_kind_get_an_answer_of_the_contract(stocked: Stocked, s
 
     @settings(
         max_examples=CALLS,
-        deadline=None,
         database=None,
         phases=[Phase.generate, Phase.shrink],
         suppress_health_check=list(HealthCheck),

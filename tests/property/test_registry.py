@@ -43,7 +43,6 @@ from tests.redis_server import PLACES, RedisServer, redis_server
 QUICK = settings(
     max_examples=50,
     stateful_step_count=40,
-    deadline=None,
     suppress_health_check=[HealthCheck.too_slow],
 )
 LONG = settings(QUICK, max_examples=1000, stateful_step_count=80)

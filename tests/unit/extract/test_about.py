@@ -91,9 +91,7 @@ def test_a_file_that_cannot_be_read_is_refused(tmp_path: Path, make_bad: object)
 WORDS = st.text(st.characters(exclude_categories=["Cs"]), max_size=300)
 
 
-@settings(
-    max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(title=WORDS, keywords=WORDS)
 def test_whatever_a_file_says_is_printable_and_short(
     tmp_path: Path, title: str, keywords: str

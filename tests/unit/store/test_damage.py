@@ -77,10 +77,10 @@ DAMAGE = {
     "where": st.floats(0, 0.999),
     "bit": st.integers(0, 7),
 }
-UNHURRIED = {"deadline": None, "suppress_health_check": list(HealthCheck)}
+ALL = list(HealthCheck)
 
 
-@settings(max_examples=8, **UNHURRIED)  # type: ignore[arg-type]
+@settings(max_examples=8, suppress_health_check=ALL)
 @given(**DAMAGE)
 def test_one_damage_is_made_good(
     whole: Path, answers: Answers, part: str, kind: str, where: float, bit: int
@@ -90,7 +90,7 @@ def test_one_damage_is_made_good(
 
 @pytest.mark.slow
 @pytest.mark.timeout(3_600)
-@settings(max_examples=200, **UNHURRIED)  # type: ignore[arg-type]
+@settings(max_examples=200, suppress_health_check=ALL)
 @given(**DAMAGE)
 def test_one_damage_of_very_many_kinds_is_made_good(
     whole: Path, answers: Answers, part: str, kind: str, where: float, bit: int
@@ -99,7 +99,7 @@ def test_one_damage_of_very_many_kinds_is_made_good(
 
 
 @pytest.mark.slow
-@settings(max_examples=40, **UNHURRIED)  # type: ignore[arg-type]
+@settings(max_examples=40, suppress_health_check=ALL)
 @given(first=st.fixed_dictionaries(DAMAGE), second=st.fixed_dictionaries(DAMAGE))
 @pytest.mark.timeout(1_800)
 def test_two_damages_are_made_good_or_what_is_lost_is_said(

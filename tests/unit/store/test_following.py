@@ -195,7 +195,6 @@ CHANGES = st.lists(
 @settings(
     # Few: each starts a process with Chroma, which takes seconds on a slow machine.
     max_examples=12,
-    deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 @given(changes=CHANGES)

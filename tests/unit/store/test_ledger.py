@@ -149,7 +149,6 @@ TestLedger = LedgerMachine.TestCase
 TestLedger.settings = settings(
     max_examples=60,
     stateful_step_count=25,
-    deadline=None,
     suppress_health_check=list(HealthCheck),
 )
 
