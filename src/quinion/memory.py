@@ -1,8 +1,8 @@
 """What was freed, and is given back to the system.
 
 C libraries free a document piece by piece, and glibc keeps most of that for what may come next:
-half of what a worker has in memory after some hard files. A process that then waits does not need
-it, and others do.
+after some hard files a third of what a worker has in memory, and three quarters of what Tesseract
+has. A process that then waits does not need it, and others do.
 """
 
 import ctypes
