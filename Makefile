@@ -40,7 +40,7 @@ check: dev ## lint, types, import direction
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-crash: dev ## kill and fail every operation at hundreds of points, write docs/crash.md
+crash: dev ## kill and fail every operation at a thousand points, write docs/crash.md
 	$(BIN)/python -m tests.crash $(OPTIONS)
 
 bench: bench-corpus dev $(PEERS) ## measure everything, write docs/benchmarks.md; CORPUS names the folder of documents

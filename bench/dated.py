@@ -13,6 +13,7 @@ import statistics
 import tempfile
 from collections.abc import Awaitable, Callable
 from datetime import date
+from functools import partial
 from pathlib import Path
 from time import perf_counter
 
@@ -27,11 +28,12 @@ from quinion.model.policy import (
     RevisionStatus,
     RevisionUpdate,
 )
+from quinion.model.record import Record
 from quinion.model.section import SectionChunk
-from quinion.pipeline.engine import in_thread, open_engine
+from quinion.pipeline.engine import Write, in_thread, open_engine
 from quinion.servers import policy_kb
 from quinion.servers.policy_kb.knowledge import KnowledgeBase
-from quinion.servers.policy_kb.records import chunk_records, trace_of
+from quinion.servers.policy_kb.records import CHUNKS, chunk_records
 from quinion.settings import Settings
 
 REVISIONS = [date(2012, 3, 27), date(2018, 7, 24), date(2021, 7, 20), date(2024, 12, 12)]
@@ -74,12 +76,14 @@ async def fill(knowledge: KnowledgeBase, chunks: int) -> None:
             ]
             records = chunk_records(policy, revision, parts)
             vectors = make_vectors(len(parts), dice, centres)
-            trace = trace_of(source, revision.revision_id)
-            async with knowledge.engine.writing([trace]) as writer:
-                await writer.upsert(trace.collection, records, vectors)
+            await knowledge.engine.write(partial(store, records, vectors))
             update = RevisionUpdate(RevisionStatus.ACTIVE, chunk_count=len(parts))
             await in_thread(registry.update_revision, source, revision.revision_id, update)
     await knowledge.in_step()
+
+
+def store(records: list[Record], vectors: Vectors, write: Write) -> None:
+    write.upsert(CHUNKS, records, vectors)
 
 
 async def timed(search: Callable[[], Awaitable[object]]) -> float:

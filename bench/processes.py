@@ -19,7 +19,7 @@ import anyio
 import psutil  # type: ignore[import-untyped,unused-ignore]
 
 from quinion.priority import NICENESS
-from quinion.store.following import QUIET_S
+from quinion.store.chroma.replicator import QUIET_S
 
 SAMPLE_EVERY_S = 0.2
 SAMPLES_OF_A_LIST = 5

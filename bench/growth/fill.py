@@ -20,6 +20,7 @@ import chromadb
 from chromadb.config import Settings as ChromaSettings
 
 from bench.growth.made import STEP, load
+from bench.mirror import flush_mirror
 from bench.processes import measure_memory_mb
 from quinion.embed.port import Vectors
 from quinion.model.record import Record
@@ -50,12 +51,11 @@ class Filled:
 @asynccontextmanager
 async def open_ours(home: Path) -> AsyncIterator[Write]:
     async with open_engine(Settings(home=home)) as engine:
-        store = await engine.store()
 
         async def write(records: list[Record], vectors: Vectors) -> None:
-            await in_thread(store.upsert, SHELF.chunks, records, vectors)
-            # Chroma's copy is part of the cost, whoever waits for it otherwise.
-            await in_thread(store.catch_up, SHELF.chunks)
+            await engine.write(lambda write: write.upsert(SHELF.chunks, records, vectors))
+            # Chroma's copy is part of the cost, though nobody waits for it.
+            await in_thread(flush_mirror, engine.store)
 
         yield write
 

@@ -19,6 +19,7 @@ import anyio
 import numpy as np
 from anyio.from_thread import BlockingPortal, start_blocking_portal
 
+from bench.mirror import flush_mirror
 from bench.peer import serve
 from bench.processes import measure_cpu_s, measure_embedding_s
 from bench.sides import our_variables
@@ -28,7 +29,7 @@ from quinion.embed.port import Vectors
 from quinion.model.chunk import Chunk
 from quinion.model.page import document_method
 from quinion.pipeline import ingest
-from quinion.pipeline.engine import Engine, in_thread, open_engine
+from quinion.pipeline.engine import Engine, Write, in_thread, open_engine
 from quinion.pipeline.ingest import Reading
 from quinion.pipeline.progress import no_progress
 from quinion.pipeline.source import Source, admit
@@ -42,7 +43,6 @@ from quinion.servers.document_store.records import (
     now,
     possible_ids,
     registry_record,
-    traces_of,
 )
 from quinion.settings import Settings
 
@@ -126,12 +126,13 @@ class Stages:
             contains_drawings=held.reading.contains_drawings,
         )
         placeholder = np.zeros((1, held.vectors.shape[1]), np.float32)
-        async with self._engine.writing(traces_of(document.id)) as writer:
-            await writer.upsert(CHUNKS, chunk_records(document, text, held.chunks), held.vectors)
-            await writer.upsert(REGISTRY, [registry_record(document)], placeholder)
-        store = await self._engine.store()
-        for collection in (CHUNKS, REGISTRY):
-            await in_thread(store.catch_up, collection)
+
+        def store(write: Write) -> None:
+            write.upsert(CHUNKS, chunk_records(document, text, held.chunks), held.vectors)
+            write.upsert(REGISTRY, [registry_record(document)], placeholder)
+
+        await self._engine.write(store)
+        await in_thread(flush_mirror, self._engine.store)
 
 
 async def for_each(stage: Callable[[str], Awaitable[None]], files: Sequence[str]) -> None:

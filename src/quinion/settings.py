@@ -109,8 +109,9 @@ class Settings(BaseModel):
         default=None,
         validation_alias="CHROMA_PERSIST_DIR",
         description=(
-            "Folder of the vector store. Unset: `/data/chroma` where that exists and is writable "
-            "(as in a container), else inside the home. Set to empty: in memory, nothing is kept."
+            "Folder that holds the store and its Chroma mirror. Unset: `/data/chroma` where that "
+            "exists and is writable (as in a container), else inside the home. Set to empty: in "
+            "memory, nothing is kept."
         ),
     )
     chroma_in_memory: bool = Field(default=False, description="`CHROMA_PERSIST_DIR` set to empty.")
@@ -118,7 +119,15 @@ class Settings(BaseModel):
         default=None,
         pattern=r"^https?://",
         validation_alias="CHROMA_URL",
-        description="Address of a Chroma server to use instead of the embedded store.",
+        description="Address of a Chroma server to mirror the store to, instead of a folder.",
+    )
+    mirror: Literal["on", "off"] = Field(
+        default="on",
+        validation_alias="QUINION_MIRROR",
+        description=(
+            "Whether the store is mirrored to Chroma for other programs. `off`: Chroma is not "
+            "used at all."
+        ),
     )
     api_key: Annotated[SecretStr | None, BeforeValidator(_strip)] = Field(
         default=None,
@@ -304,7 +313,7 @@ class Settings(BaseModel):
 
     @property
     def chroma_folder(self) -> Path | None:
-        """Where the embedded vector store lives; None = in memory."""
+        """The folder of the Chroma mirror; None = all in memory."""
         if self.chroma_in_memory:
             return None
         if self.chroma_dir is not None:

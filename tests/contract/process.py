@@ -43,6 +43,21 @@ class Home:
     def chroma(self) -> Path:
         return self.path / "chroma"
 
+    def break_store(self) -> None:
+        """Overwrite the database of the store while it is in use."""
+        for name in ("store.db", "store.db-wal", "store.db-shm"):
+            path = self.path / "store" / name
+            with path.open("r+b") as file:
+                file.write(b"\0" * path.stat().st_size)
+
+    def import_chroma(self) -> None:
+        """Take over what another program has written into the Chroma of this home."""
+        command = [str(SCRIPTS / "quinion"), "import", "chroma", str(self.chroma)]
+        done = subprocess.run(
+            command, env=self.environment({}), capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 0, done.stderr
+
     @property
     def engine_log(self) -> str:
         """What engines in the background have written to their log."""

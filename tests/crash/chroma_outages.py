@@ -1,79 +1,80 @@
-"""The Chroma server goes away at a request, until the client is answered: killed, or paused.
+"""The Chroma server that mirrors the store is killed, paused or emptied.
 
     python -m tests.crash.chroma_outages SCENE REQUESTS SEED MODELS
 
-Prints the tally as JSON. At each request that would change something, it goes before it gets it,
-or after it has done it, and then its answer is lost. What is asked of answers and home is what
-`faults` asks; besides, `verify` has to find nothing in the process that has seen all of it, and
-the client has to be answered within a minute. Our patience with a server is shorter here than in
-earnest, and so is that minute.
+Prints the tally as JSON. The server goes away before the home is opened; or at a request that
+would change something: before it receives it, or after it has executed it, and then its answer is
+lost. It is back before the home is closed. All calls made meanwhile must succeed, in their usual
+time, and after the close the mirror must be complete; where the server was emptied, after the next
+one.
 """
 
 import errno
 import sys
 from collections.abc import Iterator
-from itertools import product
 from pathlib import Path
 
-from quinion.store import chroma
-from tests.crash.faults import is_done, judge
+from tests.crash.chroma_calls import hurry, judge_calls, steps_of
 from tests.crash.judging import Flaw, Tally, examine
 from tests.crash.kills import choose
-from tests.crash.layer import CHROMA, Run
-from tests.crash.outages import Outage, knock
-from tests.crash.scenes import SCENES, failure
-from tests.crash.theatre import Theatre, open_theatre, verify
+from tests.crash.layer import CHROMA, Call, Run
+from tests.crash.outages import How, Outage, knock
+from tests.crash.scenes import SCENES
+from tests.crash.theatre import Theatre, open_theatre
 
 BEFORE, AFTER = ("sendto", CHROMA), ("recvfrom", CHROMA)
-PATIENCE_S = 2.0
-MOST_S = 60.0 * PATIENCE_S / chroma.SERVER_TIMEOUT_S
-SLACK_S = 1.0
-"""What the call takes besides, to begin its work and to be answered."""
 
 
 def tally_outages(name: str, requests: int, seed: int, models: Path) -> Tally:
-    """Have the server killed, and paused, before and after so many of the requests of a scene."""
-    chroma.SERVER_TIMEOUT_S = PATIENCE_S
-    scene = SCENES[name]
+    """Take the server away at the start, and around so many of the requests of a scene."""
+    hurry()
     tally = Tally(name)
-    with open_theatre(scene, models, on_server=True) as theatre:
-        tally.calls = sum((one.name, one.file) == BEFORE for one in theatre.act().calls)
+    with open_theatre(SCENES[name], models, on_server=True) as theatre:
+        steps = steps_of(theatre.scene)
+        usual, tally.calls = count_requests(theatre)
         after = theatre.look()
-        chosen = choose(tally.calls, requests, seed)
-        for request, kind, paused in product(chosen, (BEFORE, AFTER), (False, True)):
+        for where, outage in choose_outages(theatre, tally.calls, requests, seed):
             theatre.read_log()
-            outage = go_away(theatre, kind, request, paused=paused)
-            then = (knock, scene.server.look, scene.act, verify)
-            run = theatre.act(outage.decide, *then)
+            run = theatre.play([*steps, knock], outage.decide)
             outage.end()
-            if len(run.said) > 1:
-                del run.said[1]  # the knock's
-            how, when = "paused" if paused else "killed", "before" if kind == BEFORE else "after"
-            where = f"Chroma {how} {when} request {request}"
-            # Threads do not take the same turns each time, so there may be some requests less.
-            tally.points += outage.lasted_s > 0
-            tally.acknowledged += bool(run.said) and not failure(run.said[0])
-            tally.note(where, judge(theatre, after, run, len(then)))
-            tally.note(where, judge_wait(run, outage))
-            tally.note(where, examine(theatre, after, done=is_done(run)))
+            # Threads do not run in the same order each time, so there may be fewer requests.
+            tally.points += outage.happened
+            tally.acknowledged += len(run.said) > len(steps)
+            tally.note(where, judge_calls(theatre, after, run, usual))
+            if outage.how is not How.EMPTIED:
+                unmirrored = theatre.find_unmirrored()
+                tally.note(where, ((Flaw.MIRROR, f"at the close {line}") for line in unmirrored))
+            tally.note(where, examine(theatre, after, done=True))
     return tally
 
 
-def go_away(theatre: Theatre, kind: tuple[str, str], request: int, *, paused: bool) -> Outage:
-    """The outage at this request; an answer that is lost is met as the client would meet it."""
+def count_requests(theatre: Theatre) -> tuple[Run, int]:
+    """A play without an outage, and how many changing requests it makes up to the answer of
+    `verify`, which has all of them made."""
+    requests = 0
+
+    def decide(call: Call, run: Run) -> None:
+        nonlocal requests
+        requests += len(run.said) < 2 and (call.name, call.file) == BEFORE
+
+    return theatre.play(steps_of(theatre.scene), decide), requests
+
+
+def choose_outages(
+    theatre: Theatre, total: int, requests: int, seed: int
+) -> Iterator[tuple[str, Outage]]:
+    """The outages of a scene, each with its name."""
     assert theatre.chroma
-    lost = errno.ETIMEDOUT if paused else errno.ECONNRESET
-    met = lost if kind == AFTER else None
-    return Outage(theatre.chroma, kind, request, paused=paused, failure=met)
-
-
-def judge_wait(run: Run, outage: Outage) -> Iterator[tuple[Flaw, str]]:
-    """How long the client waited, and what the same process finds at last."""
-    if outage.lasted_s > MOST_S + SLACK_S:
-        times = outage.lasted_s / PATIENCE_S
-        yield Flaw.WORDLESS, f"the client waits {times:.1f} times as long as we do for Chroma"
-    for problem in (said for problems in run.said[3:] for said in problems):
-        yield Flaw.ORPHAN, f"in the same process verify says: {problem}"
+    chroma, answers = theatre.chroma, len(steps_of(theatre.scene))
+    for how in How:
+        yield f"Chroma {how} at the start", Outage(chroma, BEFORE, None, how, answers=answers)
+    for request in choose(total, requests, seed):
+        for how in How:
+            where = f"Chroma {how} before request {request}"
+            yield where, Outage(chroma, BEFORE, request, how, answers=answers)
+        for how, lost in ((How.KILLED, errno.ECONNRESET), (How.PAUSED, errno.ETIMEDOUT)):
+            where = f"Chroma {how} after request {request}"
+            yield where, Outage(chroma, AFTER, request, how, answers=answers, failure=lost)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""The model's files, made once for all tests that die."""
+"""The files of the embedding model, made once for all tests of this folder."""
 
 import os
 from pathlib import Path

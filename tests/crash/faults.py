@@ -1,12 +1,12 @@
-"""The disk fails from one change on: full, damaged, read-only.
+"""The disk fails from one change on: full, I/O error, read-only.
 
     python -m tests.crash.faults SCENE POINTS SEED MODELS
 
 Prints the tally as JSON. Each kind of failure is tried at each point. Half of the points are before
-the answer, and there the disk is well again once there is one: in the same process, all has to be
-as it was or as it was to be, and the same call has to work. The other half are anywhere, and the
-disk stays as it is until the restart. The answer has to be one of the contract, and after the
-restart all is asked that is asked after a kill.
+the answer, and there the disk works again once it has been given: then the state in the same
+process must be the old or the new one, and the same call must succeed. The other half are anywhere,
+and the disk fails until the restart. The answer must be one that the contract documents, and after
+the restart the checks are those after a kill.
 """
 
 import errno
@@ -18,14 +18,13 @@ from pathlib import Path
 
 from tests.crash.judging import Flaw, Tally, examine, name_point
 from tests.crash.kills import choose
-from tests.crash.layer import Call, Decide, Run
+from tests.crash.layer import OPENS, Call, Decide, Run
 from tests.crash.scenes import SCENES, State, failure
 from tests.crash.theatre import Theatre, open_theatre
 
 WRITES = frozenset(
     {"write", "pwrite64", "writev", "pwritev", "pwritev2", "sendfile", "copy_file_range"}
 )
-OPENS = frozenset({"open", "openat", "creat"})
 NAMES = frozenset(
     {"mkdir", "mkdirat", "rename", "renameat", "renameat2"}
     | {"link", "linkat", "symlink", "symlinkat"}
@@ -41,7 +40,7 @@ INTERNAL = ("internal_error", "INTERNAL_ERROR", "failed unexpectedly")
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """An error, and the calls that meet it. A full disk opens what is there already."""
+    """An error, and the calls that fail with it. On a full disk existing files can be opened."""
 
     name: str
     error: int
@@ -61,7 +60,7 @@ FAULTS = (
 
 
 def fail_from(fault: Fault, place: int, home: Path, *, lasting: bool) -> Decide:
-    """Let this fault be met from this change on, and, if it is not lasting, until an answer."""
+    """Have calls fail from this change on and, if the fault is not lasting, until the answer."""
 
     def decide(call: Call, run: Run) -> int | None:
         healed = run.said and not lasting
@@ -73,7 +72,7 @@ def fail_from(fault: Fault, place: int, home: Path, *, lasting: bool) -> Decide:
 
 
 def judge(theatre: Theatre, after: State, run: Run, expected: int) -> Iterator[tuple[Flaw, str]]:
-    """What was answered under the fault and, if more is expected, found and answered after it."""
+    """Check the answer under the fault and, if more is expected, the state and answer after it."""
     if run.hung or len(run.said) < expected:
         how = "it hung" if run.hung else f"it ended with {run.status}"
         flaw = Flaw.REPEAT if run.said else Flaw.WORDLESS
@@ -92,18 +91,18 @@ def judge(theatre: Theatre, after: State, run: Run, expected: int) -> Iterator[t
 
 
 def _without_files(state: State) -> State:
-    """What clients are told. A file that could not be deleted stays until the restart."""
+    """What clients can see. A file that could not be deleted stays until the restart."""
     return {part: items for part, items in state.items() if part != "kept"}
 
 
 def is_done(run: Run) -> bool:
-    """Whether it said, at last, that the call has been done."""
-    answers = run.said[::2]  # between two of them it says what there is
+    """Whether one of the answers says that the call has been done."""
+    answers = run.said[::2]  # between two of them there is a state
     return any(not failure(answer) for answer in answers)
 
 
 def tally_faults(name: str, points: int, seed: int, models: Path) -> Tally:
-    """Have a scene meet each fault from so many points on."""
+    """Have the disk fail in each way from so many points on."""
     scene = SCENES[name]
     tally = Tally(name)
     with open_theatre(scene, models) as theatre:

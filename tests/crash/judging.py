@@ -1,4 +1,4 @@
-"""What is held against a home after a process died or failed in it."""
+"""Finds the flaws of a home in which a process died or failed."""
 
 import json
 from collections.abc import Iterator
@@ -11,26 +11,33 @@ from tests.crash.theatre import Aftermath, PlayFailed, Theatre
 
 
 class Flaw(StrEnum):
-    """Ways of not being as it should."""
+    """Kinds of flaws."""
 
     LOST = "lost"
-    """Acknowledged and not there or not found, or there before and neither whole nor replaced."""
+    """Acknowledged and missing or not found, or present before and neither intact nor replaced."""
     ORPHAN = "orphans"
-    """Something that belongs to nothing, or a disagreement that `verify` names."""
+    """Something that belongs to nothing, or a problem that `verify` reports."""
+    HALF = "half-visible"
+    """A reader saw a part of an operation, or had to wait for it."""
     REPEAT = "failed repeats"
-    """The next process can't be started, or the same call does not come to its end."""
+    """The next process can't be started, or the same call does not succeed."""
+    MIRROR = "mirror incomplete"
+    """After a clean close, Chroma does not have what the store has."""
     WORDLESS = "undocumented errors"
-    """The client is told of a fault of the server, or is told nothing."""
+    """The answer is an internal error, or is missing."""
+    FAILED = "failed calls"
+    """A call failed or was slow because of Chroma."""
 
 
 @dataclass(slots=True)
 class Tally:
-    """What came of a scene: changes that were counted, points that were tried, and each flaw with
-    the point at which it was found."""
+    """The results of a scene: the changes that were counted, the points that were tried, how often
+    a reader looked during the operation, and each flaw with the point at which it was found."""
 
     scene: str
     calls: int = 0
     points: int = 0
+    reads: int = 0
     acknowledged: int = 0
     flaws: list[tuple[Flaw, str]] = field(default_factory=list)
 
@@ -51,12 +58,12 @@ class Tally:
 
 
 def name_point(call: Call) -> str:
-    """A point for people: the change that was about to be made."""
+    """A readable name for a point: the change that was about to be made."""
     return f"before {call.name} of {call.file} (change {call.place})"
 
 
 def examine(theatre: Theatre, after: State, *, done: bool) -> Iterator[tuple[Flaw, str]]:
-    """Restart, look, make the same call again, look again. What was `done` has to be there."""
+    """Restart, look, make the same call again, look again, close. What was `done` must be there."""
     try:
         found = theatre.look_and_act_again()
     except PlayFailed as error:
@@ -64,10 +71,10 @@ def examine(theatre: Theatre, after: State, *, done: bool) -> Iterator[tuple[Fla
         return
     allowed = [after] if done else [theatre.before, after]
     if found.state not in allowed:
-        whole = any(_items(state) <= _items(found.state) for state in allowed)
-        yield Flaw.ORPHAN if whole else Flaw.LOST, _differences(found.state, allowed)
+        complete = any(_items(state) <= _items(found.state) for state in allowed)
+        yield Flaw.ORPHAN if complete else Flaw.LOST, _differences(found.state, allowed)
     for problem in found.problems:
-        yield Flaw.ORPHAN, f"verify says: {problem}"
+        yield Flaw.ORPHAN, f"verify reports: {problem}"
     yield from _examine_repeat(theatre, after, found)
 
 
@@ -78,7 +85,9 @@ def _examine_repeat(theatre: Theatre, after: State, found: Aftermath) -> Iterato
     if found.state_again != after:
         yield Flaw.REPEAT, f"after the same call: {_differences(found.state_again, [after])}"
     for problem in found.problems_again:
-        yield Flaw.REPEAT, f"after the same call verify says: {problem}"
+        yield Flaw.REPEAT, f"after the same call the store's check reports: {problem}"
+    for difference in found.unmirrored:
+        yield Flaw.MIRROR, f"after the same call {difference}"
 
 
 def _items(state: State) -> set[str]:
@@ -86,7 +95,7 @@ def _items(state: State) -> set[str]:
 
 
 def _differences(found: State, allowed: list[State]) -> str:
-    """How it differs from the nearest state that it might have."""
+    """How it differs from the nearest state that is allowed."""
     here = _items(found)
     nearest = min((_items(state) for state in allowed), key=lambda items: len(items ^ here))
     missing, more = sorted(nearest - here), sorted(here - nearest)

@@ -1,34 +1,42 @@
-"""SIGKILL at every so many changes of an operation, each followed by a look and the same call.
+"""SIGKILL at many changes of an operation, each followed by a restart, a look and the same call.
 
     python -m tests.crash.kills SCENE POINTS SEED MODELS
 
-Prints the tally as JSON. Points lie evenly over all changes that the operation makes from the
-opening of the home to its closing, so also after the client was answered; the seed moves them.
-`test_docvec`, `test_ingest`, `test_library` and `test_policy` kill at steps of our own code
-instead, before and after each, and know which step decides; here it is the kernel that counts, so
-steps of SQLite and Chroma are among them.
+Prints the tally as JSON. Points are chosen from all changes that the operation makes, from opening
+the home to closing it: half of them before the answer to the client, half after it, when the mirror
+is updated. They are spaced evenly, and the seed shifts them. Before that, one run of the operation
+is read at each of its changes (`reads`).
 """
 
 import random
 import sys
 from pathlib import Path
 
-from tests.crash.judging import Tally, examine, name_point
+from tests.crash.judging import Flaw, Tally, examine, name_point
 from tests.crash.layer import KILL, Call, Run
+from tests.crash.reads import read_during
 from tests.crash.scenes import SCENES
 from tests.crash.theatre import Theatre, open_theatre
 
 
 def choose(total: int, points: int, seed: int) -> list[int]:
-    """So many of the changes, or all of them, evenly."""
+    """So many of the changes, or all of them, spaced evenly."""
     if total <= points:
         return list(range(total))
     start = random.Random(seed).random()
     return [int((start + point) * total / points) for point in range(points)]
 
 
+def choose_around(answered: int, total: int, points: int, seed: int) -> list[int]:
+    """Half of the points before the answer and half after it, or more where there are few."""
+    later = total - answered
+    before = min(max(points - points // 2, points - later), answered)
+    chosen = choose(later, points - before, seed)
+    return [*choose(answered, before, seed), *(answered + place for place in chosen)]
+
+
 def kill_at(theatre: Theatre, place: int) -> tuple[Run, str]:
-    """Die in the place of this change; what the process did, and where it died."""
+    """Kill the process instead of this change; return what it did, and where it was killed."""
     where = "at its end"
 
     def decide(call: Call, _: Run) -> int | None:
@@ -45,13 +53,17 @@ def tally_kills(name: str, points: int, seed: int, models: Path) -> Tally:
     """Kill a scene at so many points."""
     tally = Tally(name)
     with open_theatre(SCENES[name], models) as theatre:
-        tally.calls = len(theatre.act().calls)
+        usual = theatre.act()
+        tally.calls = len(usual.calls)
+        unmirrored = theatre.find_unmirrored()
+        tally.note("not killed", ((Flaw.MIRROR, line) for line in unmirrored))
         after = theatre.look()
-        assert after != theatre.before, "it changes nothing"
-        for place in choose(tally.calls, points, seed):
+        assert theatre.scene.unpack or after != theatre.before, "it changes nothing"
+        read_during(theatre, after, tally)
+        for place in choose_around(usual.unsaid, tally.calls, points, seed):
             run, where = kill_at(theatre, place)
             assert not run.hung, where
-            # Threads do not take the same turns each time, so there may be some changes less.
+            # Threads do not run in the same order each time, so there may be fewer changes.
             tally.points += run.status == -9
             tally.acknowledged += bool(run.said)
             tally.note(where, examine(theatre, after, done=bool(run.said)))

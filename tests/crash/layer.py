@@ -1,18 +1,18 @@
-"""Stands between a process and its files: every call that would change one is counted.
+"""Intercepts the system calls with which a process changes files, and numbers them.
 
-A process is forked with a filter of the kernel (seccomp with user notification) that asks us about
-each system call that changes a file, before it is done. Those on files below one folder, requests
-to Redis, and those to a Chroma server that would change something, with the answers to them, are
-numbered in the order in which they come, over all threads and child processes. `decide` is asked
-about each: it may be done, fail with an error of ours, or be the moment at which the process is
-killed. So what is on the disk then is what all calls before it have left, and no other moment can
-be told from it.
+A process is forked with a seccomp filter (user notification): the kernel asks this process about
+each system call that changes a file, before it is executed. Counted are the calls on files below
+one folder, requests to Redis, requests to a Chroma server that would change something, and the
+answers to those. They are numbered in the order in which they come, over all threads and child
+processes. `decide` is asked about each: the call is executed, fails with a given error, waits
+while the process is looked at, or is replaced by SIGKILL. The disk then has what all calls before
+it left, and a kill at any other moment between two calls leaves the same.
 
-`strace` has its own injection, which counts for each thread apart and can't be told a folder; with
-threads that take turns its n-th call is another one every time.
+`strace` can inject faults too, but it counts for each thread separately and not by folder; with
+several threads its n-th call is a different one in every run.
 
-Not seen: what is written to mapped memory (SQLite's `-shm`, which it makes anew; Chroma's graph is
-written with calls). A kill of the process is not a loss of power: what the kernel was given stays.
+Not seen: writes to mapped memory (SQLite's `-shm`, which it creates again; Chroma's graph is
+written with calls). A killed process is not a power cut: what the kernel was given is kept.
 """
 
 import ctypes
@@ -41,8 +41,8 @@ import psutil
 
 @dataclass(frozen=True, slots=True)
 class _Shape:
-    """A system call: its number (x86-64), and which of its arguments say what file it is about:
-    a descriptor, or a path and the descriptor of the folder that it starts from, if any."""
+    """A system call: its number (x86-64), and which of its arguments name the file: a descriptor,
+    or a path and the descriptor of the folder that it is relative to, if any."""
 
     number: int
     descriptor: int | None = None
@@ -83,8 +83,9 @@ _CALLS = {
 }
 _NAMES = {shape.number: name for name, shape in _CALLS.items()}
 _OF_SOCKETS = frozenset({"sendto", "recvfrom"})
+OPENS = frozenset({"open", "openat", "creat"})
 _FLAGS_AT = {"open": 1, "openat": 2}
-"""Which argument says what a file is opened for: of interest are those that may change it."""
+"""Which argument has the flags of an open: those that may change the file are counted."""
 _TO_CHANGE = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC
 
 _SECCOMP, _SET_FILTER, _NEW_LISTENER, _NO_NEW_PRIVILEGES = 317, 1, 1 << 3, 38
@@ -101,11 +102,17 @@ _PAGE = 4096
 KILL = 0
 """What `decide` answers, instead of the number of an error, to have the process killed."""
 
+HOLD = -1
+"""What `decide` answers to have the call wait until the process has said something. Meanwhile
+other calls are executed, and `decide` is not asked about them."""
+HOLD_S = 1.0
+"""The longest that a call waits."""
+
 REDIS = "Redis"
-"""What a request to it is said to change, instead of a file."""
+"""The `file` of a request to it."""
 
 CHROMA = "Chroma"
-"""The same for a Chroma server, and also what its answer is read from."""
+"""The `file` of a request to a Chroma server, and of its answer."""
 _TO_CHANGE_CHROMA = re.compile(
     rb"(PUT|DELETE) /api/v2/|POST /api/v2/\S+/(collections|add|upsert|update|delete) "
 )
@@ -116,19 +123,32 @@ Say = Callable[[Any], None]
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One that would change something: its place among all of them, its name, and the file, as
-    seen from the folder."""
+    """A call that would change something: its place among all of them, its name, the file,
+    relative to the folder, and whether the main thread makes it, without which nothing is said."""
 
     place: int
     name: str
     file: str
+    by_main: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class _Held:
+    """A call that waits: how much had been said by then, and when it is released at the latest."""
+
+    id: int
+    said: int
+    until: float
 
 
 @dataclass(slots=True)
 class Run:
     """What a process did: the calls that were counted, how many of them before it said anything,
-    what it said, and how it ended. `asked` are the threads, and their sockets, that Chroma has not
-    answered yet."""
+    what it said, and how it ended.
+
+    `asked` are the threads, and their sockets, that Chroma has not answered yet. `held` is the
+    call that waits.
+    """
 
     calls: list[Call] = field(default_factory=list)
     unsaid: int = 0
@@ -136,24 +156,25 @@ class Run:
     status: int = 0
     hung: bool = False
     asked: set[tuple[int, int]] = field(default_factory=set)
+    held: _Held | None = None
 
 
 Decide = Callable[[Call, Run], int | None]
 
 
 def let_all(_: Call, __: Run) -> None:
-    """Nothing is decided: calls are counted."""
+    """Count calls, and execute all of them."""
 
 
 def why_not() -> str:
-    """Why there can be no layer here; empty: there can."""
+    """Why calls can't be intercepted here; empty: they can."""
     if sys.platform != "linux" or platform.machine() != "x86_64":
-        return "calls of a process are counted on Linux on x86-64 only"
+        return "system calls are intercepted on Linux on x86-64 only"
     try:
         with _forked(lambda _: None, None, 1.0) as (_, listener, _, _):
             os.close(listener)
     except OSError as error:
-        return f"the kernel does not let a process watch another one's calls here ({error})"
+        return f"the kernel does not permit a seccomp listener ({error})"
     return ""
 
 
@@ -165,9 +186,10 @@ def watch(
     log: Path | None = None,
     timeout_s: float = 60.0,
 ) -> Run:
-    """Do the work in a forked process, and answer for each change that it makes below the folder.
+    """Do the work in a forked process, and decide about each change that it makes below the
+    folder.
 
-    What it prints goes to `log`. It must be called from a process that has one thread.
+    What it prints goes to `log`. The calling process must have one thread.
     """
     run = Run()
     deadline = time.monotonic() + timeout_s
@@ -177,13 +199,16 @@ def watch(
             poll.register(descriptor, select.POLLIN)
         heard = b""
         while True:
-            ready = dict(poll.poll(1000))
+            ready = dict(poll.poll(100 if run.held else 1000))
             if ears in ready:
                 heard = _hear(ears, heard, run)
+            if run.held and (len(run.said) > run.held.said or time.monotonic() > run.held.until):
+                _send(listener, run.held.id)
+                run.held = None
             if ended in ready:
                 break
             if ready.get(listener, 0) & select.POLLIN and not _answer(
-                listener, folder, decide, run
+                listener, folder, decide, run, pid
             ):
                 break
             if time.monotonic() > deadline:
@@ -196,8 +221,8 @@ def watch(
     return run
 
 
-def _answer(listener: int, folder: Path, decide: Decide, run: Run) -> bool:
-    """Answer for one call; False: the process is to be killed in its stead."""
+def _answer(listener: int, folder: Path, decide: Decide, run: Run, pid: int) -> bool:
+    """Answer for one call; False: the process is to be killed instead."""
     notice = bytearray(_NOTICE.size)
     try:
         fcntl.ioctl(listener, _RECEIVE, notice)
@@ -211,24 +236,32 @@ def _answer(listener: int, folder: Path, decide: Decide, run: Run) -> bool:
         file = _find_file(thread, name, arguments, str(folder))
     failure = None
     if file is not None:
-        call = Call(len(run.calls), name, file)
-        failure = decide(call, run)
+        call = Call(len(run.calls), name, file, thread == pid)
+        failure = None if run.held else decide(call, run)
         if failure == KILL:
             return False
         run.calls.append(call)
         run.unsaid += not run.said
+        if failure == HOLD:
+            run.held = _Held(id_, len(run.said), time.monotonic() + HOLD_S)
+            return True
+    _send(listener, id_, failure)
+    return True
+
+
+def _send(listener: int, id_: int, failure: int | None = None) -> None:
+    """Have the call executed, or fail."""
     with suppress(FileNotFoundError):
         answer = (0, -failure, 0) if failure else (0, 0, _GO_ON)
         fcntl.ioctl(listener, _SEND, _ANSWER.pack(id_, *answer))
-    return True
 
 
 def _find_server(thread: int, name: str, arguments: list[int], run: Run) -> str | None:
     """The server that is asked, or that has answered.
 
-    Sockets have no names. A request to Redis begins with an asterisk, one to Chroma with its line.
-    What comes next at the socket of a request is its answer, and it is there: Python waits for it
-    before it reads.
+    Sockets have no names. A request to Redis begins with an asterisk, one to Chroma with a request
+    line. What is received next at the same socket is the answer, and it is there: Python waits for
+    it before it reads.
     """
     end = thread, arguments[0]
     if name == "recvfrom":
@@ -262,7 +295,7 @@ def _find_file(thread: int, name: str, arguments: list[int], folder: str) -> str
 
 
 def _read_path(thread: int, address: int) -> bytes:
-    """A path in another process's memory; the page after its last one may not be there."""
+    """A path in another process's memory; the page after its last one may not exist."""
     found = _read(thread, address, _PAGE - address % _PAGE)
     if b"\0" not in found:
         found += _read(thread, address + len(found), _PAGE)
@@ -276,7 +309,7 @@ def _read(thread: int, address: int, size: int) -> bytes:
 
 
 def _hear(ears: int, heard: bytes, run: Run) -> bytes:
-    """Take what the process has said up to now; the rest of a line that it has not ended."""
+    """Take what the process has said up to now; return the start of an unfinished line."""
     with suppress(BlockingIOError):
         while more := os.read(ears, 1 << 16):
             heard += more
@@ -286,7 +319,7 @@ def _hear(ears: int, heard: bytes, run: Run) -> bytes:
 
 
 def _kill(pid: int) -> None:
-    """The process first, then the workers that it has left."""
+    """The process first, then its children: workers, and Chroma's process."""
     family = psutil.Process(pid).children(recursive=True)
     os.kill(pid, signal.SIGKILL)
     for one in family:
@@ -298,8 +331,8 @@ def _kill(pid: int) -> None:
 def _forked(
     work: Callable[[Say], None], log: Path | None, timeout_s: float
 ) -> Iterator[tuple[int, int, int, int]]:
-    """A process that does the work: its id, and descriptors of what the kernel asks about it, of
-    what it says, and of its end."""
+    """A process that does the work: its id, and the descriptors for the kernel's questions, for
+    what it says, and for its end."""
     ears, mouth = os.pipe()
     os.set_blocking(ears, False)
     ours, theirs = socket.socketpair()
@@ -332,7 +365,7 @@ def _live(
     to_parent: socket.socket,
     timeout_s: float,
 ) -> None:
-    """What the forked process does. It never comes back."""
+    """What the forked process does. It does not return."""
     status = 1
     try:
         if log:
@@ -347,7 +380,7 @@ def _live(
         socket.send_fds(to_parent, [b"watched"], [listener])
         os.close(listener)
         to_parent.close()
-        # Where it hangs is in the log, before it is killed for it.
+        # If it hangs, the log says where.
         faulthandler.dump_traceback_later(timeout_s * 0.8, file=2)
         work(lambda what: _say(mouth, what))
         status = 0
@@ -376,8 +409,8 @@ class _Program(ctypes.Structure):
 
 
 def _install() -> int:
-    """Have the kernel ask about calls of this process and all that come of it; the descriptor at
-    which it does."""
+    """Have the kernel ask about the calls of this process and of its children; return the
+    descriptor for its questions."""
     code: list[tuple[int, int, int, int]] = []
     for name, shape in _CALLS.items():
         if name in _FLAGS_AT:

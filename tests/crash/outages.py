@@ -1,13 +1,14 @@
-"""Redis goes away from one request on, until the client is answered: killed, or paused.
+"""Redis is killed or paused at a request, until the client has its answer.
 
     python -m tests.crash.outages SCENE POINTS SEED MODELS
 
-Prints the tally as JSON. What is asked of answers and home is what `faults` asks.
+Prints the tally as JSON. The checks are those of `faults`.
 """
 
+import shutil
 import signal
 import sys
-import time
+from enum import StrEnum
 from pathlib import Path
 
 from tests.chroma_server import ChromaServer
@@ -22,56 +23,73 @@ from tests.redis_server import RedisServer
 KNOCK = "knock"
 
 
+class How(StrEnum):
+    """How a server goes away."""
+
+    KILLED = "killed"
+    PAUSED = "paused"
+    EMPTIED = "killed and restarted empty"
+
+
 class Outage:
     """Takes a server away at one call of those that are of this `kind` (their name, and which
-    server they are about), and brings it back after the answer to the client.
+    server they are for), and brings it back once so many answers were given.
 
-    `failure` is the error that this call itself meets.
+    `number` None: at the first call of any kind. `failure` is the error of the call itself.
     """
 
     def __init__(
         self,
         server: RedisServer | ChromaServer,
         kind: tuple[str, str],
-        number: int,
+        number: int | None,
+        how: How,
         *,
-        paused: bool,
+        answers: int = 1,
         failure: int | None = None,
     ) -> None:
         self._server = server
         self._kind = kind
         self._left = number
-        self._paused = paused
+        self.how = how
+        self._answers = answers
         self._failure = failure
-        self._since: float | None = None
-        self.lasted_s = 0.0
+        self._is_away = False
+        self.happened = False
 
     def decide(self, call: Call, run: Run) -> int | None:
-        if run.said:
+        if len(run.said) >= self._answers:
             self.end()
-        elif (call.name, call.file) == self._kind:
-            self._left -= 1
-            if self._left == -1:
-                self._begin()
-                return self._failure
+        elif not self.happened and self._is_now(call):
+            self._begin()
+            return self._failure
         return None
 
     def end(self) -> None:
-        if self._since is None:
+        if not self._is_away:
             return
-        self.lasted_s = time.monotonic() - self._since
-        self._since = None
-        if self._paused:
+        self._is_away = False
+        if self.how is How.PAUSED:
             self._server.process.send_signal(signal.SIGCONT)
         else:
             self._server.start()
 
+    def _is_now(self, call: Call) -> bool:
+        if self._left is None:
+            return True
+        if (call.name, call.file) == self._kind:
+            self._left -= 1
+        return self._left == -1
+
     def _begin(self) -> None:
-        self._since = time.monotonic()
-        if self._paused:
+        self._is_away = self.happened = True
+        if self.how is How.PAUSED:
             self._server.process.send_signal(signal.SIGSTOP)
-        else:
-            self._server.kill()
+            return
+        self._server.kill()
+        if self.how is How.EMPTIED:
+            assert isinstance(self._server, ChromaServer)
+            shutil.rmtree(self._server.folder)
 
 
 async def knock(stage: Stage) -> None:
@@ -88,13 +106,13 @@ def tally_outages(name: str, points: int, seed: int, models: Path) -> Tally:
         tally.calls = sum(call.file == REDIS for call in theatre.act().calls)
         after = theatre.look()
         for request in choose(tally.calls, points, seed):
-            for paused in (False, True):
-                outage = Outage(theatre.redis, ("sendto", REDIS), request, paused=paused)
+            for how in (How.KILLED, How.PAUSED):
+                outage = Outage(theatre.redis, ("sendto", REDIS), request, how)
                 run = theatre.act(outage.decide, knock, scene.server.look, scene.act)
                 outage.end()
                 if len(run.said) > 1:
                     del run.said[1]  # the knock's
-                where = f"Redis {'paused' if paused else 'killed'} at request {request}"
+                where = f"Redis {how} at request {request}"
                 tally.points += 1
                 tally.acknowledged += bool(run.said) and not failure(run.said[0])
                 tally.note(where, judge(theatre, after, run, 3))

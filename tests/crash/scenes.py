@@ -1,7 +1,7 @@
-"""What is done to a home while it is watched: each operation, and what is there before it.
+"""The operations that are tested, each with the home that it starts from: the scenes.
 
-A scene is looked at from outside: what the server's lists, stored texts and searches say, and
-which files the home keeps beside them. Times are left out, which differ from run to run.
+The state of a home is what the server's lists, stored texts and searches return, and which files
+the home keeps beside the store. Times are left out, because they differ from run to run.
 """
 
 from collections.abc import Awaitable, Callable, Mapping
@@ -25,6 +25,8 @@ from quinion.servers.docvec.records import Shelf
 from quinion.servers.policy_kb import records as policy_records
 from quinion.settings import Settings
 from quinion.store.blobs import IN_DOUBT
+from tests import home_v1
+from tests.crash.layer import Say
 from tests.documents import text_pdf
 
 Answer = dict[str, Any]
@@ -39,8 +41,8 @@ DAYS = ("2025-12-31", "2026-01-01")
 SHELF = Shelf(Settings().docvec_collection)
 SLUG = "bats"
 CHANGING = frozenset({"ingested_at", "indexed_at", "date_added"})
-LEFT_OVER = ("library", "replacing", "dropped")
-"""Folders of the home whose files belong to a document, or to nothing."""
+LIBRARY_FOLDER = "library"
+"""The folder of the home whose files each belong to a document."""
 
 
 def tell(word: str, paragraphs: int) -> str:
@@ -53,12 +55,14 @@ def tell(word: str, paragraphs: int) -> str:
 
 
 class Stage:
-    """One engine with one server on it, asked through a client."""
+    """One engine with one server on it, asked through a client. `say` reports to the process that
+    watches."""
 
-    def __init__(self, engine: Engine, server: ContractServer, files: Path) -> None:
+    def __init__(self, engine: Engine, server: ContractServer, files: Path, say: Say) -> None:
         self.engine = engine
         self.server = server
         self.files = files
+        self.say = say
 
     async def ask(self, tool: str, **arguments: Any) -> Answer:
         async with Client(self.server) as client:
@@ -66,13 +70,13 @@ class Stage:
         return result.structured_content or {}
 
     async def read(self, tool: str, **arguments: Any) -> Answer:
-        """Ask for something that is always to be had."""
+        """Ask for something that is always answered."""
         answer = await self.ask(tool, **arguments)
         assert not failure(answer), answer
         return answer
 
     async def records(self, collection: str) -> list[Any]:
-        """All that is stored there, in a form that can be compared and written as JSON."""
+        """All records of a collection, in a form that can be compared and written as JSON."""
         return sorted(
             [
                 record.id,
@@ -86,8 +90,7 @@ class Stage:
         home = self.engine.settings.home
         return sorted(
             str(path.relative_to(home))
-            for folder in LEFT_OVER
-            for path in (home / folder).rglob("*")
+            for path in (home / LIBRARY_FOLDER).rglob("*")
             # What is in doubt after a failure is decided at the next start.
             if path.is_file() and path.suffix != IN_DOUBT
         )
@@ -98,26 +101,32 @@ Step = Callable[[Stage], Awaitable[Any]]
 
 @dataclass(frozen=True, slots=True)
 class Server:
-    """A server, and how all that it keeps is looked at."""
+    """A server, and how the state of all that it keeps is read.
+
+    `has_registry`: it keeps a second database beside the store, and no transaction spans both.
+    """
 
     name: str
     build: Callable[[Engine], ContractServer]
     look: Step
+    has_registry: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Scene:
     """An operation of a server.
 
-    `again` is how the same call may fail once it has been done, as its contract says.
+    `again` is the error with which the contract answers the same call once it has been done.
+    `unpack` writes the home that it starts from, where that is not made by `prepare`.
     """
 
     server: Server
     operation: str
-    prepare: Step
+    prepare: Step | None
     act: Step
     again: str = ""
     redis: bool = False
+    unpack: Callable[[Path], object] | None = None
 
     @property
     def name(self) -> str:
@@ -126,13 +135,13 @@ class Scene:
 
 
 def failure(answer: Mapping[str, Any]) -> str:
-    """The code of the error that an answer is, or what it says where its contract has no codes;
-    empty: it is none."""
+    """The code of the error in an answer, or its message where the contract has no codes; empty:
+    there is no error."""
     return str(answer.get("error_type") or answer.get("error_code") or answer.get("error") or "")
 
 
 async def _worded(work: Awaitable[object]) -> Answer:
-    """What no tool does, answered as tools do."""
+    """The outcome of something that no tool does, in the form of a tool's answer."""
     try:
         await work
     except QuinionError as error:
@@ -146,7 +155,7 @@ async def _has_worked(answer: Awaitable[Answer]) -> None:
 
 
 def write_files(folder: Path) -> None:
-    """What the operations take in."""
+    """Write the documents that the operations read."""
     folder.mkdir()
     for word, paragraphs in (("otter", 20), ("heron", 30), ("bats", 10), ("moles", 10)):
         text_pdf(folder / f"{word}.pdf", tell(word, paragraphs))
@@ -221,28 +230,18 @@ async def _supersede(stage: Stage) -> Answer:
 
 
 async def _look_at_policies(stage: Stage) -> State:
-    knowledge = policy_kb.open_knowledge(stage.engine)
-    registry = await knowledge.registry()
-    shelves = await in_thread(registry.list_all_revisions)
     found = {
         day: await stage.read(
             "search_policy", query="the animal by day", effective_date=day, n_results=3
         )
         for day in DAYS
     }
+    listed = await stage.read("list_policy_revisions", source=SOURCE)
     return {
         "listed": [
-            [
-                one.revision_id,
-                str(one.effective_from),
-                str(one.effective_to),
-                one.chunk_count,
-                one.page_count,
-                # One whose ingestion was given up has no text either, and says why.
-                one.status is RevisionStatus.ACTIVE,
-            ]
-            for shelf in shelves.values()
-            for one in shelf
+            # One whose ingestion failed has no text either, and says why.
+            {**one, "status": one["status"] == RevisionStatus.ACTIVE}
+            for one in listed["revisions"]
         ],
         "stored": await stage.records(policy_records.CHUNKS),
         "found": {day: [hit["text"] for hit in answer["results"]] for day, answer in found.items()},
@@ -330,7 +329,7 @@ async def _remove_bats(stage: Stage) -> Answer:
 
 
 async def _look_at_library(stage: Stage) -> State:
-    await stage.read("list_documents")  # what a dead process left is swept away by who lists first
+    await stage.read("list_documents")  # the first list deletes what a dead process left
     found = await stage.read("search_documents", query="the bats by day", limit=3)
     return {
         "listed": await stage.records(library_records.DOCUMENTS),
@@ -344,10 +343,29 @@ async def _ingest_otter(stage: Stage) -> Answer:
     return await _ingest(stage, "otter.pdf")
 
 
+# A home of quinion 0.1, which is migrated when it is opened
+
+
+async def _count(stage: Stage) -> Answer:
+    """Anything that a client asks for: what is tested is the opening."""
+    return {"collections": await in_thread(stage.engine.store.collections)}
+
+
+async def _look_at_home(stage: Stage) -> State:
+    content = await in_thread(home_v1.read_content, stage.engine.store)
+    return {
+        "listed": list(home_v1.read_registry(stage.engine.settings.home)),
+        "stored": sorted([name, one] for name, one in content.items()),
+        "found": await home_v1.ask(stage.engine),
+        "kept": stage.kept(),
+    }
+
+
 DOCUMENTS = Server("document-store", document_store.build, _look_at_documents)
-POLICIES = Server("policy-kb", policy_kb.build, _look_at_policies)
+POLICIES = Server("policy-kb", policy_kb.build, _look_at_policies, has_registry=True)
 INDEX = Server("docvec", docvec.build, _look_at_index)
 LIBRARY = Server("doclibrary", doclibrary.build, _look_at_library)
+HOME = Server("all", document_store.build, _look_at_home)
 
 _WITH_ONE_REGISTRY = (
     Scene(DOCUMENTS, "ingest", _one_document, _ingest_otter),
@@ -370,6 +388,7 @@ _WITH_TWO = (
 SCENES = {
     scene.name: scene
     for scene in (
+        Scene(HOME, "migrate from 0.1", None, _count, unpack=home_v1.unpack),
         *_WITH_ONE_REGISTRY,
         *_WITH_TWO,
         *(replace(scene, redis=True) for scene in _WITH_TWO),

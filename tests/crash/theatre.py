@@ -1,13 +1,14 @@
-"""Plays a scene again and again on the same home, each time with another end, and looks after it.
+"""Runs a scene many times on copies of one home, and checks the home after each run.
 
-Every play is forked from a process that has loaded all modules and has one thread, so that one
-costs a second or two. The home is put back to what it was by copying; it has to be at the same
-path, for the path of its store is part of what it keeps.
+A run is called a play. Each is forked from a process that has loaded all modules and has one
+thread, so that it takes a second or two. Chroma has its own process in each play; the process of
+the engine does not import it.
 """
 
 import logging
 import os
 import shutil
+import sys
 from collections.abc import Iterator, Sequence
 from contextlib import AsyncExitStack, ExitStack, contextmanager
 from dataclasses import dataclass
@@ -16,43 +17,52 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import anyio
-import chromadb  # noqa: F401 - loaded here, so that no play has to
-import onnxruntime  # type: ignore[import-untyped]  # noqa: F401
+import onnxruntime  # type: ignore[import-untyped]  # noqa: F401 - here, so that no play has to
 import redis
 import tokenizers  # noqa: F401
 
 from quinion.errors import QuinionError
-from quinion.pipeline.engine import in_thread, open_engine
+from quinion.pipeline.engine import open_engine
 from quinion.settings import Settings
+from quinion.store.factory import STORE
 from tests.chroma_server import ChromaServer, chroma_server
 from tests.crash.layer import Decide, Run, Say, let_all, watch
-from tests.crash.scenes import Answer, Scene, Stage, State, Step, write_files
+from tests.crash.mirror import MirrorReader, check_store, mirror_reader
+from tests.crash.scenes import Answer, Scene, Stage, State, Step, failure, write_files
 from tests.redis_server import ON_DISK, RedisServer, redis_server
 
 
 @dataclass(frozen=True, slots=True)
 class Aftermath:
-    """What was found after a restart, and after the same call was made again."""
+    """What was found after a restart, and after the same call was made again.
+
+    `problems` is the answer of `verify` after the restart. `problems_again` is what the store's
+    own check reports after the last close, and `unmirrored` how the mirror differs from the store
+    then.
+    """
 
     state: State
     problems: list[str]
     answer: Answer
     state_again: State
     problems_again: list[str]
+    unmirrored: list[str]
 
 
 class Theatre:
-    """One scene's home. Use `open_theatre`."""
+    """The home of one scene. Use `open_theatre`."""
 
     def __init__(
         self,
         scene: Scene,
         folder: Path,
+        mirror: MirrorReader,
         registry: RedisServer | None,
         chroma: ChromaServer | None,
     ) -> None:
         self.scene = scene
         self._folder = folder
+        self._mirror = mirror
         self.redis = registry
         self.chroma = chroma
         self._rows: dict[str, Any] = {}
@@ -68,9 +78,13 @@ class Theatre:
     def prepare(self, models: Path) -> None:
         write_files(self._folder / "files")
         home = self.settings.home
-        home.mkdir()
+        if self.scene.unpack:
+            self.scene.unpack(home)
+        else:
+            home.mkdir()
         (home / "models").symlink_to(models)
-        self._play(self.scene.prepare)
+        if self.scene.prepare:
+            self._play(self.scene.prepare)
         shutil.copytree(home, self._folder / "template", symlinks=True)
         if self.redis:
             self._rows = self.redis.dump()
@@ -81,23 +95,34 @@ class Theatre:
         [self.before] = self._play(self.scene.server.look)
 
     def act(self, decide: Decide = let_all, *then: Step) -> Run:
-        """Do what the scene is about, on a home as it was, and then these things."""
-        self._put_back()
-        return self._watch((self.scene.act, *then), decide)
+        """Make the scene's call on a copy of its home, and then take these steps."""
+        return self.play((self.scene.act, *then), decide)
+
+    def play(self, steps: Sequence[Step], decide: Decide = let_all) -> Run:
+        """Take these steps on a copy of the scene's home."""
+        self.put_back()
+        return self._watch(steps, decide)
 
     def look(self) -> State:
-        """What there is after a restart."""
+        """The state after a restart."""
         state: State
         [state] = self._play(self.scene.server.look)
         return state
 
     def look_and_act_again(self) -> Aftermath:
-        """What there is after a restart, and after the same call."""
+        """The state after a restart, and after the same call and a clean close."""
         look, act = self.scene.server.look, self.scene.act
-        return Aftermath(*self._play(look, verify, act, look, verify))
+        state, problems, answer, again = self._play(look, verify, act, look)
+        problems_again = check_store(self.settings.home / STORE)
+        return Aftermath(state, problems, answer, again, problems_again, self.find_unmirrored())
+
+    def find_unmirrored(self) -> list[str]:
+        """How the mirror differs from the store, which nobody has open."""
+        location = self.chroma.url if self.chroma else self.settings.home / "chroma"
+        return self._mirror.compare(self.settings.home / STORE, location)
 
     def read_log(self) -> str:
-        """What all plays have printed since the last reading."""
+        """What all plays have printed since this was last called."""
         log = self._folder / "log"
         text = log.read_text(errors="replace")
         os.truncate(log, 0)
@@ -118,14 +143,15 @@ class Theatre:
         return run.said
 
     async def _stage(self, steps: Sequence[Step], say: Say) -> None:
-        """Open the engine, take the steps and say what each comes to; where it can't be opened, say
-        that, as the first one's outcome, and open it for the others."""
+        """Open the engine, take the steps and say the outcome of each. Where the engine can't be
+        opened, that is the outcome of the first step, and it is opened again for the others."""
         logging.basicConfig()
         try:
             await self._take(steps, say)
         except Unopened as error:
             say(error.answer)
             await self._take(steps[1:], say)
+        assert "chromadb" not in sys.modules, "Chroma is imported by the process of the engine"
 
     async def _take(self, steps: Sequence[Step], say: Say) -> None:
         async with AsyncExitStack() as stack:
@@ -134,11 +160,12 @@ class Theatre:
                 server = self.scene.server.build(engine)
             except QuinionError as error:
                 raise Unopened(error) from error
-            stage = Stage(engine, server, self._folder / "files")
+            stage = Stage(engine, server, self._folder / "files", say)
             for step in steps:
                 say(await step(stage))
 
-    def _put_back(self) -> None:
+    def put_back(self) -> None:
+        """Make the home what it was before the scene's call."""
         home = self.settings.home
         shutil.rmtree(home)
         shutil.copytree(self._folder / "template", home, symlinks=True)
@@ -155,7 +182,7 @@ class Theatre:
 
 
 class Unopened(Exception):
-    """The server says why it can't be started."""
+    """The server can't be started, and says why."""
 
     def __init__(self, error: QuinionError) -> None:
         super().__init__(error.message)
@@ -163,28 +190,27 @@ class Unopened(Exception):
 
 
 class PlayFailed(Exception):
-    """A process that nobody killed did not come to its end."""
+    """A process failed that was not killed."""
 
 
 async def verify(stage: Stage) -> list[str]:
-    """What the server's own `verify` finds."""
-    # Else `verify` has a child try Chroma first, which takes longer than all the rest.
-    store = await stage.engine.store()
-    await in_thread(store.agree, store.collections())
+    """The problems that the server's tool `verify` reports. Its warnings, which are about the
+    mirror, do not count."""
     answer = await stage.ask("verify")
-    return list(answer["problems"])
+    return [str(answer)] if failure(answer) else list(answer["problems"])
 
 
 @contextmanager
 def open_theatre(scene: Scene, models: Path, *, on_server: bool = False) -> Iterator[Theatre]:
-    """A home that has what is there before the scene. `on_server`: Chroma is a server."""
+    """A home with what the scene starts from. `on_server`: the mirror is a Chroma server."""
     with ExitStack() as stack:
+        mirror = stack.enter_context(mirror_reader())
         folder = Path(stack.enter_context(TemporaryDirectory(prefix="quinion-crash-"))).resolve()
         registry = None
         if scene.redis:
             (folder / "redis").mkdir()
             registry = stack.enter_context(redis_server(folder / "redis", ON_DISK))
         chroma = stack.enter_context(chroma_server(folder / "chroma")) if on_server else None
-        theatre = Theatre(scene, folder, registry, chroma)
+        theatre = Theatre(scene, folder, mirror, registry, chroma)
         theatre.prepare(models)
         yield theatre

@@ -3,23 +3,19 @@
 import json
 import shutil
 import tarfile
-from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 import anyio
 
-from quinion import __version__
 from quinion.cli.client import call, connect
 from quinion.cli.options import tell
 from quinion.errors import InvalidInput, QuinionError
-from quinion.pipeline.engine import ledger_folder
+from quinion.pipeline.home import hold_home, store_place
 from quinion.pipeline.keeping import restore
 from quinion.servers import document_store
 from quinion.settings import Settings
 from quinion.store.archive import MANIFEST
-from quinion.store.chroma import Place
-from quinion.store.lock import hold
 
 
 def run_backup(settings: Settings, file: Path, *, as_json: bool) -> int:
@@ -42,18 +38,11 @@ def run_restore(settings: Settings, file: Path, *, as_json: bool) -> int:
     """Unpack an archive into a home that is empty."""
     if not file.is_file():
         raise InvalidInput(f"There is no file {file}.")
-    place = Place(settings.chroma_folder, settings.chroma_url)
-    folder = ledger_folder(settings.home, place)
-    if folder is None:
-        raise InvalidInput("The vector store is in memory: set CHROMA_PERSIST_DIR to a folder.")
-    with ExitStack() as stack:
-        stack.enter_context(hold(settings.home, __version__))
-        if place.folder and not place.url:
-            stack.enter_context(hold(place.folder, __version__))
-        manifest = restore(settings, file, folder, str(place))
+    with hold_home(settings):
+        manifest = restore(store_place(settings), file)
     lines = [f"{settings.home}: restored as it was on {manifest['made']}."]
     lines += [f"Was not in the backup: {one}" for one in manifest["not_included"]]
-    lines.append("Chroma is filled from the ledger with the next use. Prove it: quinion verify")
+    lines.append("The Chroma mirror is filled at the next use. To check all of it: quinion verify")
     tell(as_json, {"home": settings.home, **manifest}, "\n".join(lines))
     return 0
 

@@ -23,8 +23,11 @@ GROUPS = {
     "policy": (DOCUMENTS, "Policies, their revisions and texts, and which was in force when."),
     "library": (DOCUMENTS, "A library of technical PDFs, their figures, tables and equations."),
     "model": (UPKEEP, "The embedding model: is it there, and fetch it."),
+    "import": (UPKEEP, "Take over what other programs wrote."),
 }
 """Commands that have commands of their own, each in `quinion.cli` under its name."""
+MODULES = {"import": "importing"}
+"""Where the module has another name: `import` is a word of Python's."""
 
 
 class _Commands(TyperGroup):
@@ -38,7 +41,7 @@ class _Commands(TyperGroup):
 
 def load_group(name: str) -> Any:
     """The commands of a group, as typer runs them."""
-    return typer.main.get_command(import_module(f"quinion.cli.{name}").app)
+    return typer.main.get_command(import_module(f"quinion.cli.{MODULES.get(name, name)}").app)
 
 
 HELP = """Find, read and cite what is inside real documents.
@@ -291,11 +294,13 @@ def connect(
 @app.command(rich_help_panel=UPKEEP)
 def verify(
     repair: Annotated[
-        bool, typer.Option("--repair", help="Mend what can be mended, and say what was.")
+        bool, typer.Option("--repair", help="Repair what can be repaired and report it.")
     ] = False,
     json: Json = False,
 ) -> None:
-    """Prove that registry, texts, originals and vectors agree; exit status 1 when they do not.
+    """Check that registry, texts, originals and vectors are intact and agree.
+
+    The exit status is 1 when there is a problem. What the Chroma mirror lacks is a warning.
 
     Example: quinion verify
 
@@ -308,10 +313,10 @@ def verify(
 
 @app.command(rich_help_panel=UPKEEP)
 def rebuild(json: Json = False) -> None:
-    """Make Chroma's folder anew from the ledger, or a damaged ledger from Chroma.
+    """Rebuild a damaged store from what is intact in it and in Chroma, and the Chroma mirror.
 
     Nothing is embedded again, and what was there is moved aside, not deleted. An engine in the
-    background is ended first; `quinion serve` has to be stopped.
+    background is stopped first; `quinion serve` has to be stopped by hand.
 
     Example: quinion rebuild
     """

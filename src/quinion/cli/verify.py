@@ -1,4 +1,4 @@
-"""`quinion verify`: does everything that the home keeps agree? With `--repair`, see to it."""
+"""`quinion verify`: is all that the home keeps intact, and does it agree?"""
 
 import json
 from contextlib import AsyncExitStack
@@ -16,7 +16,7 @@ from quinion.settings import Settings
 
 
 def run(settings: Settings, *, repair: bool, as_json: bool) -> int:
-    """Look at everything; 1 when something is amiss, or stays so."""
+    """Check everything; 1 when there is a problem, or one is left after the repair."""
     answers = anyio.run(_verify, settings, repair)
     for name, answer in answers.items():
         if "problems" not in answer:
@@ -39,10 +39,10 @@ async def _verify(settings: Settings, repair: bool) -> dict[str, Answer]:
 
 
 def _print(answers: dict[str, Answer]) -> None:
-    repaired = any(answer["mended"] for answer in answers.values())
+    repaired = any(answer["repaired"] for answer in answers.values())
     table = Table("", "server", Column("records", justify="right"), "problems")
     if repaired:
-        table.add_column("mended")
+        table.add_column("repaired")
     for name, answer in answers.items():
         problems = answer["problems"]
         table.add_row(
@@ -50,6 +50,10 @@ def _print(answers: dict[str, Answer]) -> None:
             name,
             f"{answer['records']:,}",
             escape("\n".join(problems)) or "none",
-            *([escape("\n".join(answer["mended"])) or "nothing"] if repaired else []),
+            *([escape("\n".join(answer["repaired"])) or "nothing"] if repaired else []),
         )
-    Console().print(table)
+    console = Console()
+    console.print(table)
+    warnings = dict.fromkeys(line for answer in answers.values() for line in answer["warnings"])
+    for line in warnings:
+        console.print(f"[yellow]Warning:[/yellow] {escape(line)}")

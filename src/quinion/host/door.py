@@ -93,7 +93,6 @@ class Door:
         Raises:
             QuinionError: something does not work; the next call tries again.
         """
-        await self.engine.store()
         await server.warm()
 
     def leave(self) -> None:

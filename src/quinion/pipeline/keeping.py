@@ -1,15 +1,13 @@
-"""Backups: all that a home keeps in one file, and a home made of it.
+"""Backups: all that a home keeps in one file, and a home restored from it.
 
-Not in it is what can be made again: Chroma's folder (from the ledger), the models, pictures of
-pages. Nor is what is not in the home: a registry in Redis, a Chroma server.
+Not in it is what can be made again: the mirror (from the store), the models, pictures of pages.
+Nor is what is not in the home: a registry in Redis.
 """
 
 import os
 import shutil
-import sqlite3
 import tempfile
 from collections.abc import Iterator
-from contextlib import ExitStack, closing
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -18,32 +16,26 @@ from quinion import __version__
 from quinion.errors import InvalidInput, StoreUnavailable
 from quinion.settings import Settings
 from quinion.store.archive import copy_database, unchanged, unpack_archive, write_archive
-from quinion.store.chroma import DATABASE as CHROMA
-from quinion.store.journal import Journal
-from quinion.store.ledger import DATABASE, Ledger
-from quinion.store.shelves import ROWS
+from quinion.store.base import VectorStore
+from quinion.store.factory import STORE, StorePlace
 
 BACKUPS = "backups"
-LEDGER = "ledger"
-MADE_AGAIN = frozenset({BACKUPS, LEDGER, "chroma", "models", "replacing", "pictures"})
-"""Folders of a home that are not copied; of the ledger a part is."""
+MADE_AGAIN = frozenset({BACKUPS, STORE, "chroma", "models", "pictures"})
+"""Folders of a home that are not copied as they are; the store copies itself."""
 PASSING = ("engine.", "copying-")
 """What the names of files begin with that mean nothing to another process."""
 DATABASES = ".db"
 
 
-def back_up(settings: Settings, journal: Journal, ledger: Ledger, place: str) -> Path:
+def back_up(settings: Settings, store: VectorStore) -> Path:
     """Write an archive into the home, and say where it is.
 
-    Whoever wants to write waits while the ledger is copied, and all copies are of that moment;
-    what was half-written then is removed, as after a crash, when the restored home is opened.
+    Writes wait while the store is copied, and all copies are of that moment.
 
     Raises:
         StoreUnavailable: something can't be read or written.
         InvalidInput: the store is in memory.
     """
-    if ledger.folder is None:
-        raise InvalidInput("The vector store is in memory: there is nothing to back up.")
     home = settings.home
     folder = home / BACKUPS
     now = datetime.now(UTC)
@@ -51,17 +43,14 @@ def back_up(settings: Settings, journal: Journal, ledger: Ledger, place: str) ->
         folder.mkdir(exist_ok=True)
         with tempfile.TemporaryDirectory(dir=folder, prefix="copying-") as name:
             copies = Path(name)
-            with journal.still(), ledger.still():
+            with store.freeze_writes():
+                store.copy_to(copies / STORE)
                 _copy_home(home, copies, settings.chroma_folder)
-                copy_database(ledger.folder / DATABASE, copies / LEDGER / DATABASE)
-                for rows in ledger.folder.glob(f"*{ROWS}"):
-                    shutil.copyfile(rows, copies / LEDGER / rows.name)
             target = folder / f"quinion-{now:%Y%m%dT%H%M%S%f}.tar"
             members = {str(path.relative_to(copies)): path for path in _files(copies)}
             note = {
                 "quinion": __version__,
                 "made": now.isoformat(timespec="seconds"),
-                "place": place,
                 "not_included": _name_missing(settings),
             }
             write_archive(target, members, note)
@@ -72,28 +61,33 @@ def back_up(settings: Settings, journal: Journal, ledger: Ledger, place: str) ->
     return target
 
 
-def restore(settings: Settings, file: Path, ledger_folder: Path, place: str) -> dict[str, Any]:
+def restore(place: StorePlace, file: Path) -> dict[str, Any]:
     """Make a home of an archive, where there is none; the caller holds its lock.
 
     Raises:
         InvalidInput: something is kept there already, or the archive is damaged.
     """
-    home = settings.home
-    _check_empty(home, settings.chroma_folder)
+    home = place.home
+    if place.folder is None:
+        raise InvalidInput("The store is in memory: set CHROMA_PERSIST_DIR to a folder.")
+    _check_empty(place)
     with tempfile.TemporaryDirectory(dir=home, prefix="restoring-") as name:
         copies = Path(name)
         manifest = unpack_archive(file, copies)
-        for path in copies.glob(f"*{DATABASES}"):
-            _name_place(path, str(manifest["place"]), place)
-        ledger_folder.parent.mkdir(parents=True, exist_ok=True)
-        shutil.move(copies / LEDGER, ledger_folder)
-        for path in copies.iterdir():
+        if (copies / STORE).exists():
+            # Last of all: a home without a store can be restored again.
+            parts = [path for path in copies.iterdir() if path.name != STORE]
+        else:
+            parts = list(copies.iterdir())  # of quinion 0.1: it is migrated at its first use
+        for path in parts:
             shutil.move(path, home / path.name)
+        if (copies / STORE).exists():
+            shutil.move(copies / STORE, place.folder)
     return manifest
 
 
 def _copy_home(home: Path, copies: Path, chroma: Path | None) -> None:
-    """All of it but the ledger. Files are linked: they are never changed, only removed."""
+    """All of it but the store. Files are linked: they are never changed, only removed."""
     found = [
         path
         for path in _files(home)
@@ -101,10 +95,10 @@ def _copy_home(home: Path, copies: Path, chroma: Path | None) -> None:
         and not path.name.startswith(PASSING)
         and not path.name.endswith(("-wal", "-shm"))
         and not (chroma and path.is_relative_to(chroma))
-        and not any(".damaged-" in part for part in path.parts)
+        and not any(".damaged-" in part for part in path.relative_to(home).parts)
     ]
     databases = [path for path in found if path.suffix == DATABASES]
-    with unchanged([path for path in databases if path.name != "journal.db"]):
+    with unchanged(databases):
         for path in databases:
             copy_database(path, copies / path.relative_to(home))
     for path in found:
@@ -133,8 +127,6 @@ def _name_missing(settings: Settings) -> list[str]:
     missing = []
     if settings.redis_url:
         missing.append("the policy registry, which is in Redis: back that up with its own tools")
-    if settings.chroma_url:
-        missing.append("the records in the Chroma server; the ledger, which is included, has them")
     if settings.docvec_db_path not in (None, settings.home):
         missing.append(
             f"DocVec's index, which is in {settings.docvec_db_path}: back it up with QUINION_HOME "
@@ -143,26 +135,13 @@ def _name_missing(settings: Settings) -> list[str]:
     return missing
 
 
-def _check_empty(home: Path, chroma: Path | None) -> None:
-    places = [home / "journal.db", home / LEDGER, home / "policies.db", home / "library"]
-    if chroma:
-        places.append(chroma / CHROMA)
-    for path in places:
+def _check_empty(place: StorePlace) -> None:
+    assert place.folder is not None
+    home = place.home
+    kept = [place.folder, home / "policies.db", home / "library", home / "ledger"]
+    for path in kept:
         if path.exists():
             raise InvalidInput(
                 f"{path} is there already, and a backup is restored into an empty home only. "
                 "Set QUINION_HOME to another folder, or move this one away."
             )
-
-
-def _name_place(path: Path, old: str, new: str) -> None:
-    """Notes name the store that they are about, by where it is; here it is elsewhere."""
-    with ExitStack() as stack:
-        database = stack.enter_context(closing(sqlite3.connect(path, isolation_level=None)))
-        for (table,) in database.execute("SELECT name FROM sqlite_master WHERE type = 'table'"):
-            columns = database.execute("SELECT name FROM pragma_table_info(?)", (table,)).fetchall()
-            if ("store",) in columns:
-                database.execute(
-                    f'UPDATE "{table}" SET store = ? WHERE store = ?',  # noqa: S608 - its own name
-                    (new, old),
-                )

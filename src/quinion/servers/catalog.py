@@ -22,6 +22,7 @@ COMMON = (
     "embedding_engine",
     "enable_ocr",
     "image_ratio_threshold",
+    "mirror",
     "model_dir",
     "read_roots",
 )

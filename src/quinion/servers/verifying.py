@@ -1,7 +1,6 @@
 """`verify`, which every server has for the command line: does all that it keeps agree?
 
-Each server knows what must agree (its `check`); that the ledger and Chroma have the same records,
-each as it was written, is asked here, for all of them.
+Each server knows what must agree (its `check`); that the store is intact is asked here, for all.
 """
 
 from collections.abc import Awaitable, Callable, Sequence
@@ -10,54 +9,78 @@ from mcp.server.mcpserver import Context
 from mcp.server.mcpserver.tools import Tool
 from pydantic import BaseModel
 
-from quinion.pipeline.engine import Engine
+from quinion.errors import StoreUnavailable
+from quinion.pipeline.engine import Engine, in_thread
 from quinion.servers.contract import make_tool, report_to
 from quinion.servers.room import how_many_fit
 
 FindProblems = Callable[[], Awaitable[list[str]]]
-Mend = Callable[[], Awaitable[list[str]]]
+Repair = Callable[[], Awaitable[list[str]]]
 NameCollections = Callable[[], Awaitable[Sequence[str]]]
 
 
 class Verified(BaseModel):
-    """What was looked at, and what is amiss."""
+    """What was checked, what is wrong, what the mirror lacks, and what was repaired."""
 
     records: int
     problems: list[str]
-    mended: list[str] = []
+    warnings: list[str] = []
+    repaired: list[str] = []
+
+
+async def _nothing() -> list[str]:
+    return []
 
 
 def make_verify_tool(
-    engine: Engine, collections: NameCollections, find_problems: FindProblems, mend: Mend
+    engine: Engine,
+    collections: NameCollections,
+    find_problems: FindProblems,
+    repair_own: Repair = _nothing,
 ) -> Tool:
     """The tool, for a server that keeps these collections.
 
-    `mend` sees to it that what the server keeps agrees, and says what it has done.
+    `repair_own` sees to it that what the server keeps agrees, and says what it has done.
     """
 
     async def verify(ctx: Context, repair: bool = False) -> Verified:
-        """Prove that what is kept agrees; mend what can be mended if `repair` is set."""
+        """Check that what is kept is intact and agrees; with `repair`, repair what can be."""
         report = report_to(ctx)
-        records = 0
-        problems = await engine.find_damage()
-        mended: list[str] = []
+        found = Verified(records=0, problems=await in_thread(engine.store.check_files))
         names = await collections()
+        can_repair = repair and not found.problems
         for done, collection in enumerate(names):
             await report(done, len(names), collection)
-            proof = await engine.verify(collection, repair=repair and not problems)
-            records += proof.records
-            problems += proof.problems
-            mended += proof.mended
-        if repair and not problems:  # else it is not known what is missing
-            mended += await mend()
-        problems += await find_problems()
-        return Verified(
-            records=records,
-            problems=problems[: how_many_fit(problems)],
-            mended=mended[: how_many_fit(mended)],
-        )
+            checked = await in_thread(engine.store.check, collection, repair=can_repair)
+            found.records += checked.records
+            found.problems += checked.problems
+            found.warnings += checked.warnings
+            found.repaired += checked.repaired
+        problems = await find_problems()
+        if repair and problems and not found.problems:  # else it is not known what is missing
+            _check_not_lost(found, problems)
+            found.repaired += await repair_own()
+            problems = await find_problems()
+        found.problems += problems
+        for lines in (found.problems, found.warnings, found.repaired):
+            del lines[how_many_fit(lines) :]
+        return found
 
     return make_tool(verify, title="Verify", read_only=False)
+
+
+def _check_not_lost(found: Verified, problems: Sequence[str]) -> None:
+    """Refuse to adapt everything else to a store that was lost.
+
+    Raises:
+        StoreUnavailable: there is no record, and something else says that there were some.
+    """
+    if not found.records:
+        raise StoreUnavailable(
+            f"The store has no records, but {problems[0]}. It looks lost rather than empty, so "
+            "nothing was changed. Restore a backup with quinion restore, or take over what "
+            "Chroma has: quinion import chroma"
+        )
 
 
 def named(*collections: str) -> NameCollections:

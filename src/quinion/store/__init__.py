@@ -1,1 +1,1 @@
-"""Where things are kept: the vector store, the journal of intents, the lock on a home."""
+"""Where records are kept: the port (`base`), its adapters, policies, originals, the lock."""

@@ -17,7 +17,8 @@ from typing import Any, BinaryIO, cast
 from quinion.errors import InvalidInput, StoreUnavailable
 
 MANIFEST = "manifest.json"
-FORMAT = 1
+FORMAT = 2
+READABLE = frozenset({1, FORMAT})
 STEP = 1 << 20
 
 
@@ -62,7 +63,7 @@ def unpack_archive(file: Path, target: Path) -> dict[str, Any]:
         raise InvalidInput(
             f"{file} is no backup of quinion's, or it was cut off ({error}). Use another one."
         ) from error
-    if manifest["format"] != FORMAT:
+    if manifest["format"] not in READABLE:
         raise InvalidInput(f"{file} was made by a later version of quinion. Use that one.")
     if sums != wanted:
         wrong = sorted(name for name in {*sums, *wanted} if sums.get(name) != wanted.get(name))

@@ -302,18 +302,20 @@ def test_a_store_or_a_model_that_fails_is_an_error_and_the_status_says_which(
     fresh_home: Home, folder: Path
 ) -> None:
     file = str(letter(folder / "bats.pdf", BATS))
-    nowhere = {"CHROMA_URL": "http://127.0.0.1:9"}
-    with run_stdio(fresh_home, nowhere, STDIO) as session:
+    with run_stdio(fresh_home, None, STDIO) as session:
+        say(session, "list_documents")
+        fresh_home.break_store()
         for tool, arguments in (
             ("search_documents", {"query": "bats"}),
             ("list_documents", {}),
             ("find_document", {"query": "bats"}),
             ("add_document", {"file_path": file}),
         ):
-            assert "127.0.0.1:9" in failed(session, tool, **arguments)
+            assert "quinion verify --repair" in failed(session, tool, **arguments)
         status = say(session, "get_library_status")
         assert "Database: ERROR - " in status
         assert "Embedding server: OK" in status
+    shutil.rmtree(fresh_home.path / "store")
     (fresh_home.path / "models").unlink()
     without = {"QUINION_MODEL_DIR": str(folder)}
     with run_stdio(fresh_home, without, STDIO) as session:

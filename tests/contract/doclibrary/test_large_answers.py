@@ -3,16 +3,20 @@
 import io
 import random
 from collections.abc import Iterator
+from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
 
+import numpy as np
 import psutil
 import pytest
 from PIL import Image
 
 from quinion.extract.mupdf import pymupdf
+from quinion.pipeline.home import store_place
 from quinion.servers.doclibrary.records import DOCUMENTS, Document, count_types, document_record
-from tests.contract import folder as chroma
+from quinion.settings import Settings
+from quinion.store.factory import open_store
 from tests.contract.conftest import NewHome
 from tests.contract.doclibrary.asking import add, find, reply, say, show, text_of
 from tests.contract.doclibrary.conftest import serve
@@ -69,15 +73,9 @@ def full(new_home: NewHome) -> Iterator[Session]:
     """A library of more documents than fit into an answer."""
     home = new_home()
     records = [document_record(document(number)) for number in range(MANY)]
-    chroma.write(
-        home.chroma,
-        {
-            DOCUMENTS: [
-                chroma.Entry(one.id, one.text, dict(one.metadata), [float(number)])
-                for number, one in enumerate(records, 1)
-            ]
-        },
-    )
+    place = store_place(Settings(home=home.path, chroma_dir=home.chroma))
+    with closing(open_store(place)) as store, store.transaction() as transaction:
+        transaction.upsert(DOCUMENTS, records, np.ones((MANY, 1), np.float32), "")
     with serve(home) as server, server.session() as session:
         yield session
 

@@ -78,17 +78,17 @@ def with_drawings(folder: Path, drawings: int, count: int) -> Path:
     return make_pdf(folder / f"{drawings} of {count}.pdf", pages)
 
 
-def test_chroma_persist_dir_is_where_the_vectors_are(restricted: Session, elsewhere: Path) -> None:
+def test_chroma_persist_dir_is_where_the_store_is(restricted: Session, elsewhere: Path) -> None:
     assert list_documents(restricted) == []
-    assert (elsewhere / "chroma.sqlite3").is_file()
+    assert (elsewhere / "store" / "store.db").is_file()
 
 
 @pytest.mark.skipif(Path("/data/chroma").is_dir(), reason="a container's folder would be used")
-def test_without_chroma_persist_dir_the_vectors_are_in_the_home(
+def test_without_chroma_persist_dir_the_store_is_in_the_home(
     bare: Session, bare_home: Home
 ) -> None:
     assert list_documents(bare) == []
-    assert (bare_home.path / "chroma" / "chroma.sqlite3").is_file()
+    assert (bare_home.path / "store" / "store.db").is_file()
 
 
 def test_an_empty_chroma_persist_dir_keeps_everything_in_memory(
@@ -99,7 +99,7 @@ def test_an_empty_chroma_persist_dir_keeps_everything_in_memory(
         assert len(find(session, "bicycles")) == 1
         kept = [path for path in fresh_home.path.iterdir() if path.is_file()]
         assert not any(PROSE[:40].encode() in path.read_bytes() for path in kept)
-        assert list(fresh_home.path.rglob("chroma*")) == []
+        assert [*fresh_home.path.rglob("chroma*"), *fresh_home.path.rglob("store*")] == []
 
 
 def test_without_ocr_scanned_pages_are_not_read(without_ocr: Session, tmp_path: Path) -> None:
@@ -183,9 +183,19 @@ def test_a_model_that_is_missing_is_an_error_that_says_what_to_do(
         assert list_documents(session) == []
 
 
-def test_a_store_that_does_not_answer_is_an_error_and_not_an_empty_result(fresh_home: Home) -> None:
+def test_a_chroma_server_that_is_down_costs_no_call(fresh_home: Home, tmp_path: Path) -> None:
     variables = {"CHROMA_URL": "http://127.0.0.1:9"}
     with run_http(fresh_home, variables) as server, server.session() as session:
+        ingest_well(session, text_pdf(tmp_path / "Letter.pdf", PROSE))
+        assert len(find(session, "bicycles")) == 1
+
+
+def test_a_store_that_fails_is_an_error_and_not_an_empty_result(
+    fresh_home: Home, tmp_path: Path
+) -> None:
+    with run_http(fresh_home) as server, server.session() as session:
+        ingest_well(session, text_pdf(tmp_path / "Letter.pdf", PROSE))
+        fresh_home.break_store()
         assert server.request("GET", "/health").status_code == 200
         for tool, arguments in (
             ("list_ingested_documents", {"application_ref": "X"}),

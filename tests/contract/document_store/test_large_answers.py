@@ -76,6 +76,7 @@ def server(new_home: NewHome) -> Iterator[HttpServer]:
         CHUNKS: [chunk(name, index) for name in TEXTS for index in range(CHUNK_COUNTS[name])],
     }
     folder.write(home.chroma, entries)
+    home.import_chroma()
     with run_http(home) as server:
         yield server
 

@@ -1,11 +1,12 @@
 """Long ingests beside everything else: several at once, cancelled ones, and quick answers."""
 
 import time
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
-from tests.contract import folder
+from quinion.store.factory import StorePlace, open_store
 from tests.contract.document_store.asking import (
     chunks_of,
     find,
@@ -129,8 +130,10 @@ def test_a_client_that_goes_away_is_as_good_as_a_cancel(
 
 
 def test_neither_a_cancelled_ingest_nor_a_stopped_server_leaves_anything_on_the_disk(
-    fresh_home: Home, slow_scan: Path
+    fresh_home: Home, files: Path
 ) -> None:
+    # Longer than a server waits for calls under way when it is stopped.
+    slow_scan = make_pdf(files / "Long report.pdf", [Scan("\n".join([PROSE] * 3))] * 60)
     with run_http(fresh_home) as server, server.session() as session:
         cancelled = session.start("ingest_document", file_path=str(slow_scan), application_ref="X")
         cancelled.wait_for_progress()
@@ -140,4 +143,5 @@ def test_neither_a_cancelled_ingest_nor_a_stopped_server_leaves_anything_on_the_
         stopped.wait_for_progress()
         stopped.forget()
         assert server.stop() == 0
-    assert not any(folder.read(fresh_home.chroma).values())
+    with closing(open_store(StorePlace(fresh_home.path, fresh_home.path / "store"))) as store:
+        assert not any(store.get(name) for name in store.collections())

@@ -59,7 +59,7 @@ def test_the_options_say_where_which_collection_and_how_long_a_chunk_is(
         chunks = find(session, "apple trees", n_results=50)
         assert len(chunks) > 4
         assert max(chunk["token_count"] for chunk in chunks) <= SMALL
-    assert (place / "chroma" / "chroma.sqlite3").is_file()
+    assert (place / "store" / "store.db").is_file()
     assert sorted(path.name for path in fresh_home.path.iterdir()) == ["models"]
     # The same by the variables; the other collection beside it has nothing.
     variables = {"DOCVEC_DB_PATH": str(place), "DOCVEC_COLLECTION": "notes"}
@@ -220,8 +220,9 @@ def test_a_store_that_fails_is_said_in_the_words_of_each_tool(
     fresh_home: Home, folder: Path
 ) -> None:
     file = write(folder, {"a.txt": "A.\n"}) / "a.txt"
-    variables = {"CHROMA_URL": "http://127.0.0.1:9", "QUINION_WORKERS": "1"}
-    with run_stdio(fresh_home, variables, ("docvec-mcp",)) as session:
+    with run_stdio(fresh_home, {"QUINION_WORKERS": "1"}, ("docvec-mcp",)) as session:
+        index_all(session, folder)
+        fresh_home.break_store()
         for tool, arguments, code, words in (
             ("index_file", {"file_path": str(file)}, "STORAGE_ERROR", "could not be written"),
             ("index_directory", {"dir_path": str(folder)}, "STORAGE_ERROR", "could not be written"),
@@ -235,7 +236,7 @@ def test_a_store_that_fails_is_said_in_the_words_of_each_tool(
         ):
             answer = session.call(tool, **arguments)
             assert words in failed(answer, code)
-            assert "127.0.0.1:9" in answer["details"]["reason"]
+            assert "quinion verify --repair" in answer["details"]["reason"]
 
 
 def test_a_local_model_that_is_missing(fresh_home: Home, folder: Path) -> None:

@@ -148,6 +148,7 @@ def test_the_check_finds_what_does_not_agree(new_place: NewPlace) -> None:
     chunks = [foreign_chunk("ALPHA", revision_id, index) for index in range(6)]
     orphan = foreign_chunk("ALPHA", "gone", 0)
     folder.write(place.home.chroma, {"policy_docs": [*chunks, orphan]})
+    place.home.import_chroma()
     ended = place.run("policy", "check", "--json")
     assert ended.returncode == 1, ended.stderr
     first, second = sorted(json.loads(ended.stdout)["problems"])

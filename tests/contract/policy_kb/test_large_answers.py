@@ -93,6 +93,7 @@ def place(new_place: NewPlace) -> Place:
     multiply(place.home.path / "policies.db")
     chunks = [chunk(source, index) for source in TEXTS for index in range(COUNTS[source])]
     folder.write(place.home.chroma, {"policy_docs": chunks})
+    place.home.import_chroma()
     return place
 
 

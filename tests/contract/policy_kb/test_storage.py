@@ -181,6 +181,7 @@ def test_chunks_of_a_program_that_keeps_to_the_spec_are_found_read_and_removed(
         foreign_chunk(*one, 3, "Chapter 1", 4, "The third chunk."),
     ]
     folder.write(place.home.chroma, {COLLECTION: chunks})
+    place.home.import_chroma()
     with place.registry() as registry, place.serve_stdio() as session:
         registry.create_policy(PolicyDraft("FOREIGN", "Foreign", PolicyCategory.LOCAL_PLAN))
         revision_id = revise(registry, "FOREIGN", "January 2021", date(2021, 1, 1))

@@ -18,7 +18,7 @@ from quinion.cli.main import main
 from quinion.embed.weights import prepare
 from quinion.pipeline.engine import open_engine
 from quinion.settings import Settings
-from quinion.store.journal import Trace
+from quinion.store.base import Selector
 from tests.documents import PROSE, text_pdf
 
 
@@ -112,6 +112,6 @@ def damage(collection: str) -> None:
     async def delete() -> None:
         async with open_engine(Settings.from_environment()) as engine:
             ids = [record.id for record in await engine.get(collection)]
-            await engine.remove([Trace.at(collection, *ids)])
+            await engine.delete([Selector.by_ids(collection, ids)])
 
     anyio.run(delete)

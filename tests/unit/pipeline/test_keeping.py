@@ -1,5 +1,6 @@
 """A backup of a home that is being written to is one of a single moment."""
 
+from functools import partial
 from pathlib import Path
 
 import anyio
@@ -8,16 +9,16 @@ import pytest
 
 from quinion.errors import InvalidInput
 from quinion.model.record import Record
-from quinion.pipeline.engine import Change, Engine, ledger_folder, open_engine
+from quinion.pipeline.engine import Engine, Write, in_thread, open_engine
+from quinion.pipeline.home import store_place
 from quinion.pipeline.keeping import restore
 from quinion.settings import Settings
-from quinion.store.chroma import Place
-from quinion.store.journal import Trace
+from quinion.store.base import Selector
 
 pytestmark = pytest.mark.anyio
 
 SIZE = 8
-"""Records of a document, each of which is whole or not there."""
+"""Records of a document."""
 
 
 @pytest.fixture
@@ -39,38 +40,37 @@ def make_vectors(seed: int) -> "np.typing.NDArray[np.float32]":
 
 
 async def keep_writing(engine: Engine, done: list[str]) -> None:
-    """Add, replace and remove documents, each in two steps where that can be."""
+    """Add, replace and remove documents."""
     for turn in range(10_000):
         owner = f"owner {turn}"
-        records, vectors = make_records(owner, 0), make_vectors(turn)
-        async with engine.writing([Trace.of("things", owner=owner)]) as writer:
-            await writer.upsert("things", records[:4], vectors[:4])
-            await writer.upsert("things", records[4:], vectors[4:])
+        await engine.write(partial(write_document, owner, 0, turn))
         done.append(owner)
         if turn % 3 == 1:
-            change = Change(
-                Trace.of("things", owner=owner), make_records(owner, 1), make_vectors(turn + 9_999)
-            )
-            await engine.replace([change])
+            await engine.write(partial(write_document, owner, 1, turn + 9_999))
         if turn % 4 == 3:
-            await engine.remove([Trace.of("things", owner=f"owner {turn - 2}")])
+            await engine.delete([Selector.by_values("things", owner=f"owner {turn - 2}")])
+
+
+def write_document(owner: str, version: int, seed: int, write: Write) -> None:
+    records, vectors = make_records(owner, version), make_vectors(seed)
+    write.delete(Selector.by_values("things", owner=owner))
+    write.upsert("things", records[:4], vectors[:4])
+    write.upsert("things", records[4:], vectors[4:])
 
 
 def restore_into(home: Path, file: Path) -> Settings:
-    settings = Settings(home=home, chroma_dir=home / "chroma")
+    settings = Settings(home=home, chroma_dir=home / "chroma", mirror="off")
     home.mkdir()
-    place = Place(settings.chroma_folder)
-    folder = ledger_folder(home, place)
-    assert folder
-    restore(settings, file, folder, str(place))
+    restore(store_place(settings), file)
     return settings
 
 
-async def test_each_document_is_whole_or_not_there(tmp_path: Path) -> None:
+async def test_each_document_is_complete_or_not_there(tmp_path: Path) -> None:
     home = tmp_path / "home"
     files: list[tuple[set[str], Path]] = []
     done: list[str] = []
-    async with open_engine(Settings(home=home, chroma_dir=home / "chroma")) as engine:
+    settings = Settings(home=home, chroma_dir=home / "chroma", mirror="off")
+    async with open_engine(settings) as engine:
         async with anyio.create_task_group() as group:
             group.start_soon(keep_writing, engine, done)
             for count in (1, 6, 12, 18):
@@ -90,9 +90,7 @@ async def test_each_document_is_whole_or_not_there(tmp_path: Path) -> None:
             assert all(len(set(found)) == 1 for found in owners.values())
             removed = {f"owner {turn - 2}" for turn in range(10_000) if turn % 4 == 3}
             assert acknowledged - removed <= set(owners)
-            proof = await engine.verify("things", repair=True)
-            assert not proof.problems
-            assert all("Chroma does not have it" in line for line in proof.mended)
+            assert not (await in_thread(engine.store.check, "things")).problems
 
 
 async def test_a_home_that_is_not_empty_is_left_alone(tmp_path: Path) -> None:
@@ -100,11 +98,8 @@ async def test_a_home_that_is_not_empty_is_left_alone(tmp_path: Path) -> None:
     settings = Settings(home=home, chroma_dir=home / "chroma")
     async with open_engine(settings) as engine:
         file = await engine.back_up()
-    place = Place(settings.chroma_folder)
-    folder = ledger_folder(home, place)
-    assert folder
     with pytest.raises(InvalidInput, match="empty home only"):
-        restore(settings, file, folder, str(place))
+        restore(store_place(settings), file)
 
 
 async def test_what_is_not_in_a_backup_is_said(tmp_path: Path) -> None:
@@ -118,7 +113,7 @@ async def test_what_is_not_in_a_backup_is_said(tmp_path: Path) -> None:
         file = await engine.back_up()
     restored = Settings(home=tmp_path / "restored", chroma_dir=tmp_path / "other")
     restored.home.mkdir()
-    manifest = restore(restored, file, restored.home / "ledger" / "x", "other")
+    manifest = restore(store_place(restored), file)
     assert [line.partition(",")[0] for line in manifest["not_included"]] == [
         "the policy registry",
         "DocVec's index",

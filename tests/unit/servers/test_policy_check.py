@@ -10,8 +10,8 @@ from quinion.model.policy import PolicyCategory, PolicyDraft, RevisionDraft, Rev
 from quinion.model.record import Record
 from quinion.pipeline.engine import Engine, in_thread, open_engine
 from quinion.servers import policy_kb
-from quinion.servers.policy_kb.check import find_problems, mend
-from quinion.servers.policy_kb.records import CHUNKS, trace_of
+from quinion.servers.policy_kb.check import find_problems, repair
+from quinion.servers.policy_kb.records import CHUNKS
 from quinion.settings import Settings
 
 pytestmark = pytest.mark.anyio
@@ -37,8 +37,8 @@ async def write(engine: Engine, revision_id: str, count: int) -> None:
         )
         for n in range(count)
     ]
-    async with engine.writing([trace_of("NPPF", revision_id)]) as writer:
-        await writer.upsert(CHUNKS, records, np.eye(384, dtype=np.float32)[:count])
+    vectors = np.eye(384, dtype=np.float32)[:count]
+    await engine.write(lambda write: write.upsert(CHUNKS, records, vectors))
 
 
 async def test_the_registry_decides_and_counts_what_is_there(tmp_path: Path) -> None:
@@ -58,14 +58,15 @@ async def test_the_registry_decides_and_counts_what_is_there(tmp_path: Path) -> 
         await write(engine, "of nobody", 2)
         assert len(await find_problems(knowledge)) == 6
 
-        mended = await mend(knowledge)
-        assert [line.partition(": ")[0] for line in mended] == [
+        repaired = await repair(knowledge)
+        assert [line.partition(": ")[0] for line in repaired] == [
             f"NPPF {revision.revision_id}",
             f"NPPF {revision.revision_id}",
-            "NPPF of nobody",
         ]
-        assert await find_problems(knowledge) == []
-        assert await mend(knowledge) == []
+        # Chunks that nobody has registered are named, and stay.
+        problems = await find_problems(knowledge)
+        assert [line.partition(":")[0] for line in problems] == ["of nobody 0", "of nobody 1"]
+        assert await repair(knowledge) == []
         [revision] = await in_thread(registry.list_revisions, "NPPF")
         assert revision.chunk_count == 3
-        assert len(list((tmp_path / "dropped").iterdir())) == 1
+        assert len(await engine.get(CHUNKS, where={"revision_id": "of nobody"})) == 2

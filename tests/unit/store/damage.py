@@ -1,99 +1,161 @@
-"""A filled store, what it answers, and ways to damage its files."""
+"""A filled store with its Chroma mirror, what it answers, and ways to damage its files."""
 
 import shutil
-from contextlib import closing
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pytest
 
 from quinion.errors import StoreUnavailable
 from quinion.model.record import Record
-from quinion.store.chroma import Place
-from quinion.store.rebuilding import rebuild
-from quinion.store.rows import Vectors
-from quinion.store.vectors import VectorStore
-from tests.unit.store.stores import open_store
+from quinion.store.base import Selector, Vectors, VectorStore
+from quinion.store.embedded.store import EmbeddedStore
+from quinion.store.factory import StorePlace, open_store
+from quinion.store.rebuild import RebuildReport, rebuild
 
 COUNT = 1_500
 """So many that Chroma writes its graph."""
+KEPT = COUNT - 1
+"""The records that the filled store has, in both collections."""
 DIMENSIONS = 64
-COLLECTION = "texts"
+WIDTH = 4 * DIMENSIONS
+"""Bytes of a vector."""
+COLLECTION, LINES = "texts", "lines"
+NAMES = (COLLECTION, LINES)
 
 
-def make_vectors(count: int, seed: int) -> Vectors:
-    vectors = np.random.default_rng(seed).normal(size=(count, DIMENSIONS)).astype(np.float32)
+@contextmanager
+def low_limits() -> Iterator[None]:
+    """So that a small collection has codes."""
+    with pytest.MonkeyPatch.context() as patch:
+        for name, limit in (("CODED", 200), ("EXACT", 100), ("EXACT_SCATTERED", 100)):
+            patch.setattr(f"quinion.store.embedded.vector_index.{name}", limit)
+        yield
+
+
+def place_of(home: Path, *, mirrored: bool = True) -> StorePlace:
+    return StorePlace(home, home / "store", home / "chroma", mirrored=mirrored)
+
+
+def database_of(home: Path) -> Path:
+    return home / "store" / "store.db"
+
+
+def vectors_of(home: Path) -> Path:
+    return home / "store" / "1.vectors"
+
+
+def codes_of(home: Path) -> Path:
+    return home / "store" / "1.codes"
+
+
+def chroma_of(home: Path) -> Path:
+    return home / "chroma" / "chroma.sqlite3"
+
+
+def make_vectors(count: int, seed: int, dimensions: int = DIMENSIONS) -> Vectors:
+    vectors = np.random.default_rng(seed).normal(size=(count, dimensions)).astype(np.float32)
     vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
     return vectors
 
 
-def fill(folder: Path) -> None:
-    """All that a store may have been through: written, replaced, changed and deleted."""
-    records = [
-        Record(f"id {n}", f"the text of {n}.", {"n": n, "half": n % 2, "name": f"näme {n}"})
-        for n in range(COUNT)
-    ]
+def make_record(n: int) -> Record:
+    return Record(f"id {n}", f"the text of {n}.", {"n": n, "half": n % 2, "name": f"näme {n}"})
+
+
+def fill(home: Path) -> None:
+    """All that a store may have been through: records written, replaced, changed and deleted."""
+    records = [make_record(n) for n in range(COUNT)]
     vectors = make_vectors(COUNT, 1)
-    with closing(open_store(folder)) as store:
+    with closing(open_store(place_of(home))) as store:
         for start in range(0, COUNT, 300):
-            store.upsert(COLLECTION, records[start : start + 300], vectors[start : start + 300])
-        store.delete_ids(COLLECTION, ["id 11", "id 12"])
-        store.upsert("lines", [Record("line", "one line", {"k": "v"})], np.zeros((1, 1), "f4"))
+            some = slice(start, start + 300)
+            with store.transaction() as transaction:
+                transaction.upsert(COLLECTION, records[some], vectors[some], "model")
+        with store.transaction() as transaction:
+            transaction.upsert(COLLECTION, records[20:25], vectors[20:25], "model")
+            transaction.update_metadata(Selector.by_values(COLLECTION, n=30), {"changed": True})
+            transaction.delete(Selector.by_ids(COLLECTION, ["id 11", "id 12"]))
+            line = Record("line", "one line", {"k": "v"})
+            transaction.upsert(LINES, [line], np.zeros((1, 1), np.float32), "model")
+            transaction.set_value("a key", "a value")
 
 
-def ask(folder: Path) -> list[Any]:
+def ask(home: Path) -> list[Any]:
     """What is found, by meaning and by filter, and all that is kept."""
+    with closing(EmbeddedStore(home / "store")) as store:
+        return ask_store(store)
+
+
+def ask_store(store: VectorStore) -> list[Any]:
     answers: list[Any] = []
-    with closing(open_store(folder)) as store:
-        store.agree([COLLECTION, "lines"])
-        for where in (None, {"half": 1}, {"n": {"$lt": 300}}, {"name": {"$contains": "7"}}):
-            for vector in make_vectors(5, 2):
-                hits = store.query(COLLECTION, vector, 10, where)
-                answers.append([(hit.record, round(hit.score, 6)) for hit in hits])
-        for name in (COLLECTION, "lines"):
-            answers.append(sorted(store.get(name), key=lambda record: record.id))
+    for where in (None, {"half": 1}, {"n": {"$lt": 300}}, {"name": {"$contains": "7"}}):
+        for vector in make_vectors(5, 2):
+            hits = store.search_vectors(COLLECTION, vector, 10, where)
+            answers.append([(hit.record, round(hit.score, 6)) for hit in hits])
+    for name in NAMES:
+        records, vectors = store.get_with_vectors(Selector.everything(name))
+        pairs = zip(records, (vector.tobytes() for vector in vectors), strict=True)
+        answers.append(sorted(pairs, key=lambda pair: pair[0].id))
+    answers.append(dict(store.values("a ")))
     return answers
 
 
 def verify(store: VectorStore, *, repair: bool = False) -> tuple[list[str], list[str]]:
-    """The problems that are found, and what was mended."""
-    problems = store.prover.find_damage()
-    mended: list[str] = []
-    for name in (COLLECTION, "lines"):
-        proof = store.prover.verify(name, repair=repair and not problems)
-        problems += proof.problems
-        mended += proof.mended
-    return problems, mended
+    """The problems that are found, and what was repaired, as `quinion verify` has them."""
+    problems = store.check_files()
+    can_repair = repair and not problems
+    repaired: list[str] = []
+    for name in NAMES:
+        report = store.check(name, repair=can_repair)
+        problems += report.problems
+        repaired += report.repaired
+    return problems, repaired
 
 
-def make_well(folder: Path) -> list[str]:
-    """Do what the messages tell a user to do; what is lost all the same."""
+def check(home: Path, *, mirrored: bool = True) -> tuple[list[str], list[str]]:
+    with closing(open_store(place_of(home, mirrored=mirrored))) as store:
+        return verify(store)
+
+
+def make_intact(home: Path) -> RebuildReport:
+    """Do what the messages tell a user to do."""
     try:
-        with closing(open_store(folder)) as store:
+        with closing(open_store(place_of(home))) as store:
             problems, _ = verify(store, repair=True)
         if not problems:
-            return []
+            return RebuildReport()
     except StoreUnavailable as error:
         assert "quinion rebuild" in error.message, error.message
-    done = rebuild(folder / "ledger", Place(folder / "chroma"))
-    assert not done.problems
-    return done.lost
+    report = rebuild(place_of(home))
+    assert not report.problems
+    return report
 
 
-def copy_store(source: Path, target: Path) -> Path:
+def copy_home(source: Path, target: Path) -> Path:
     shutil.copytree(source, target)
     return target
 
 
+def execute(path: Path, statement: str) -> None:
+    """Change a database behind the store's back."""
+    with closing(sqlite3.connect(path)) as connection, connection:
+        assert connection.execute(statement).rowcount
+
+
 def flip(path: Path, place: int, bit: int = 0) -> None:
-    """Turn one bit over."""
+    """Flip one bit."""
     content = bytearray(path.read_bytes())
     content[place] ^= 1 << bit
     path.write_bytes(content)
 
 
 def flip_in(path: Path, sought: bytes) -> None:
-    """Turn a bit over in the first place where this is written."""
+    """Flip a bit in the first place where this is written."""
     place = path.read_bytes().find(sought)
     assert place >= 0
     flip(path, place)

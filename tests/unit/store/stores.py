@@ -1,18 +1,51 @@
-"""Vector stores for tests."""
+"""Embedded stores for tests, and records to put into them."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
-from quinion.store.apart import open_chroma
-from quinion.store.chroma import Place
-from quinion.store.ledger import Ledger
-from quinion.store.vectors import VectorStore
+import numpy as np
 
-opened: list[VectorStore] = []
+from quinion.model.record import Record, Scalar
+from quinion.store.base import Vectors
+from quinion.store.embedded.store import EmbeddedStore
+
+DIMENSIONS = 8
+MODEL = "model"
+
+opened: list[EmbeddedStore] = []
+"""Closed after each test by the conftest of this folder."""
 
 
-def open_store(folder: Path | None, model: str = "model") -> VectorStore:
-    """A store in this folder, as an engine opens it; None: in memory."""
-    ledger = Ledger(folder / "ledger" if folder else None)
-    chroma = open_chroma(Place(folder / "chroma" if folder else None))
-    opened.append(VectorStore(chroma, ledger, lambda: model))
-    return opened[-1]
+def open_store(folder: Path | None, *, mirrored: bool = False) -> EmbeddedStore:
+    """The embedded store in this folder, without a mirror; None: in memory.
+
+    `mirrored`: changes are noted in the outbox all the same.
+    """
+    store = EmbeddedStore(folder, mirrored=mirrored)
+    opened.append(store)
+    return store
+
+
+def records(count: int, prefix: str = "id", **metadata: Scalar) -> list[Record]:
+    """Records `<prefix> 0` and so on, each with its number `n` and this metadata."""
+    return [
+        Record(f"{prefix} {n}", f"the text of {prefix} {n}", {"n": n, **metadata})
+        for n in range(count)
+    ]
+
+
+def vectors(count: int, seed: int = 1, dimensions: int = DIMENSIONS) -> Vectors:
+    """Random unit vectors."""
+    found = np.random.default_rng(seed).normal(size=(count, dimensions)).astype(np.float32)
+    found /= np.linalg.norm(found, axis=1, keepdims=True)
+    return found
+
+
+def write(
+    store: EmbeddedStore, collection: str, some: Sequence[Record], theirs: Vectors | None = None
+) -> None:
+    """Upsert records in one transaction, with random vectors if none are given."""
+    with store.transaction() as transaction:
+        transaction.upsert(
+            collection, some, vectors(len(some)) if theirs is None else theirs, MODEL
+        )

@@ -1,19 +1,20 @@
+"""Filters mean what they mean to Chroma, whichever way records are found."""
+
 import random
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import chromadb
-import numpy as np
 import pytest
 from chromadb.config import Settings as ChromaSettings
 
 from quinion.model.record import Record
-from quinion.store.chroma import Chroma, Place
-from quinion.store.filters import Where, all_of, matches
-from quinion.store.ledger import Ledger
-from quinion.store.vectors import VectorStore
+from quinion.store.embedded.store import EmbeddedStore
+from quinion.store.filters import Where, all_of, any_of, matches
+from tests.unit.store.stores import open_store, vectors, write
 
 VALUES: dict[str, list[Any]] = {
     "kind": ["a", "b", "c"],
@@ -21,6 +22,8 @@ VALUES: dict[str, list[Any]] = {
     "flag": [True, False],
 }
 OPERATORS = ["$eq", "$ne", "$gt", "$gte", "$lt", "$lte", "$in", "$nin"]
+COUNT = 300
+INDEX = "quinion.store.embedded.vector_index"
 
 
 def random_filter(dice: random.Random, depth: int = 2) -> Where:
@@ -40,7 +43,7 @@ def random_filter(dice: random.Random, depth: int = 2) -> Where:
 class Both:
     """The same records in our store and, to compare with, in Chroma as it is."""
 
-    store: VectorStore
+    store: EmbeddedStore
     chroma: Any
 
 
@@ -49,16 +52,15 @@ def both(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Both]:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("quinion.store.shelves.CODED", request.param)
-        yield fill(tmp_path_factory.mktemp("filters"))
+        patch.setattr(f"{INDEX}.CODED", request.param)
+        found = fill(tmp_path_factory.mktemp("filters"))
+        with closing(found.store):
+            yield found
 
 
 def fill(folder: Path) -> Both:
     dice = random.Random(3)
-    store = VectorStore(
-        Chroma(Place(folder / "chroma")), Ledger(folder / "ledger"), lambda: "model"
-    )
-    records = [
+    some = [
         Record(
             str(place),
             "text",
@@ -66,16 +68,21 @@ def fill(folder: Path) -> Both:
             {"all": 1}
             | {key: dice.choice(values) for key, values in VALUES.items() if dice.random() < 0.9},
         )
-        for place in range(300)
+        for place in range(COUNT)
     ]
-    vectors = np.random.default_rng(3).normal(size=(300, 8)).astype(np.float32)
-    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
-    store.upsert("things", records, vectors)
-    store.catch_up("things")
+    store = open_store(folder / "store")
+    write(store, "things", some, vectors(COUNT))
     client = chromadb.PersistentClient(
         folder / "chroma", settings=ChromaSettings(anonymized_telemetry=False)
     )
-    return Both(store, client.get_collection("things", embedding_function=None))
+    collection = client.create_collection("things", embedding_function=None)
+    collection.add(
+        ids=[one.id for one in some],
+        documents=[one.text for one in some],
+        metadatas=[dict(one.metadata) for one in some],
+        embeddings=vectors(COUNT),
+    )
+    return Both(store, collection)
 
 
 @pytest.mark.parametrize("seed", range(60))
@@ -90,16 +97,15 @@ def test_a_filter_means_what_it_means_to_chroma(both: Both, seed: int) -> None:
 @pytest.mark.parametrize("seed", range(20))
 @pytest.mark.parametrize("limit", [1, 5, 40])
 @pytest.mark.parametrize("many", [20_000, 20], ids=["few", "many"])
-def test_a_query_finds_what_chroma_finds_with_its_own_filter(
+def test_a_search_finds_what_chroma_finds_with_its_own_filter(
     both: Both, monkeypatch: pytest.MonkeyPatch, seed: int, limit: int, many: int
 ) -> None:
     """Whichever way it is found."""
-    monkeypatch.setattr("quinion.store.shelves.EXACT", many)
-    monkeypatch.setattr("quinion.store.shelves.FEW", many)
+    monkeypatch.setattr(f"{INDEX}.EXACT", many)
+    monkeypatch.setattr(f"{INDEX}.EXACT_SCATTERED", many)
     where = random_filter(random.Random(seed))
-    vector = np.random.default_rng(seed).normal(size=8).astype(np.float32)
-    vector /= np.linalg.norm(vector)
-    ours = [hit.record.id for hit in both.store.query("things", vector, limit, where)]
+    [vector] = vectors(1, seed=seed + 1_000)
+    ours = [hit.record.id for hit in both.store.search_vectors("things", vector, limit, where)]
     theirs = both.chroma.query(query_embeddings=[vector], n_results=limit, where=where)
     assert ours == theirs["ids"][0]
 
@@ -108,6 +114,8 @@ def test_conditions_are_put_together_without_empty_ones() -> None:
     assert all_of(None, {}) is None
     assert all_of(None, {"a": 1}) == {"a": 1}
     assert all_of({"a": 1}, {"b": 2}) == {"$and": [{"a": 1}, {"b": 2}]}
+    assert any_of({"a": 1}) == {"a": 1}
+    assert any_of({"a": 1}, {"b": 2}) == {"$or": [{"a": 1}, {"b": 2}]}
 
 
 def test_what_lacks_the_key_differs_from_every_value() -> None:

@@ -1,4 +1,4 @@
-"""A hundred thousand chunks, made anew where there is no model that could embed one of them."""
+"""A hundred thousand chunks, rebuilt where there is no model that could embed one of them."""
 
 import os
 import shutil
@@ -7,36 +7,43 @@ import sys
 from contextlib import closing
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from quinion.model.record import Record
-from quinion.pipeline.engine import ledger_folder
-from quinion.store.chroma import Chroma, Place
-from quinion.store.ledger import Ledger
-from quinion.store.vectors import VectorStore
+from quinion.store.embedded.store import EmbeddedStore
+from quinion.store.factory import open_store
+from tests.unit.store.damage import database_of, make_vectors, place_of, truncate
 
 COUNT = 100_000
 DIMENSIONS = 384
 COLLECTION = "docvec-chunks.documents"
 
 
-def open_home(home: Path) -> VectorStore:
-    place = Place(home / "chroma")
-    return VectorStore(Chroma(place), Ledger(ledger_folder(home, place)), lambda: "model")
-
-
-def make_vectors(count: int, seed: int) -> "np.typing.NDArray[np.float32]":
-    vectors = np.random.default_rng(seed).normal(size=(count, DIMENSIONS)).astype(np.float32)
-    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
-    return vectors
+def fill(home: Path) -> None:
+    with closing(open_store(place_of(home))) as store:
+        for start in range(0, COUNT, 5_000):
+            records = [
+                Record(
+                    f"{n}",
+                    f"the text of {n} " * 30,
+                    {
+                        "source_file": f"/notes/{n // 40}.md",
+                        "chunk_index": n % 40,
+                        "file_format": ("pdf", "markdown")[n % 2],
+                    },
+                )
+                for n in range(start, start + 5_000)
+            ]
+            with store.transaction() as transaction:
+                vectors = make_vectors(5_000, start, DIMENSIONS)
+                transaction.upsert(COLLECTION, records, vectors, "model")
 
 
 def ask(home: Path) -> list[object]:
-    with closing(open_home(home)) as store:
+    with closing(EmbeddedStore(home / "store")) as store:
         return [
-            [(hit.record, hit.score) for hit in store.query(COLLECTION, vector, 10, where)]
-            for vector in make_vectors(20, 2)
+            [(hit.record, hit.score) for hit in store.search_vectors(COLLECTION, vector, 10, where)]
+            for vector in make_vectors(20, 2, DIMENSIONS)
             for where in (None, {"file_format": "pdf"})
         ]
 
@@ -56,29 +63,15 @@ def rebuild(home: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.timeout(3_600)
-def test_a_hundred_thousand_chunks_are_made_anew_without_embedding_one(tmp_path: Path) -> None:
-    with closing(open_home(tmp_path)) as store:
-        for start in range(0, COUNT, 5_000):
-            records = [
-                Record(
-                    f"{n}",
-                    f"the text of {n} " * 30,
-                    {
-                        "source_file": f"/notes/{n // 40}.md",
-                        "chunk_index": n % 40,
-                        "file_format": ("pdf", "markdown")[n % 2],
-                    },
-                )
-                for n in range(start, start + 5_000)
-            ]
-            store.upsert(COLLECTION, records, make_vectors(5_000, start))
+def test_a_hundred_thousand_chunks_are_rebuilt_without_embedding_one(tmp_path: Path) -> None:
+    fill(tmp_path)
     answers = ask(tmp_path)
     shutil.rmtree(tmp_path / "chroma")
     rebuild(tmp_path)
     assert ask(tmp_path) == answers
-    shutil.rmtree(tmp_path / "ledger")
+    truncate(database_of(tmp_path))
     rebuild(tmp_path)
     assert ask(tmp_path) == answers
-    with closing(open_home(tmp_path)) as store:
-        proof = store.prover.verify(COLLECTION)
-    assert (proof.records, proof.problems) == (COUNT, ())
+    with closing(open_store(place_of(tmp_path))) as store:
+        report = store.check(COLLECTION)
+    assert (report.records, report.problems, report.warnings) == (COUNT, (), ())

@@ -12,7 +12,7 @@ import pytest
 from quinion.errors import RegistryUnavailable
 from quinion.model.policy import PolicyCategory, PolicyDraft, RevisionDraft
 from quinion.store.registry import open_registry
-from quinion.store.registry.sqlite import SqliteShelves
+from quinion.store.registry.sqlite import VERSION, SqliteShelves
 
 POLICY = PolicyDraft("A", "Title", PolicyCategory.LOCAL_PLAN)
 
@@ -68,6 +68,46 @@ def test_a_row_that_makes_no_sense_is_named(tmp_path: Path) -> None:
     with pytest.raises(RegistryUnavailable, match=r"rev_A_2024_01.*status is 'retired'"):
         registry.list_revisions("A")
     registry.close()
+
+
+def read_version(path: Path) -> int:
+    with closing(sqlite3.connect(path)) as database:
+        [(version,)] = database.execute("PRAGMA user_version")
+    return int(version)
+
+
+def set_version(path: Path, version: int) -> None:
+    with closing(sqlite3.connect(path)) as database:
+        database.execute(f"PRAGMA user_version={version}")
+
+
+def test_a_new_file_has_the_schema_version(tmp_path: Path) -> None:
+    open_registry(tmp_path / "registry.db").close()
+    assert read_version(tmp_path / "registry.db") == VERSION == 1
+
+
+def test_a_file_of_quinion_0_1_keeps_its_rows_and_gets_the_version(tmp_path: Path) -> None:
+    path = tmp_path / "registry.db"
+    with closing(open_registry(path)) as registry:
+        before = registry.create_policy(POLICY)
+    set_version(path, 0)
+    with closing(open_registry(path)) as registry:
+        assert registry.get_policy("A") == before
+    assert read_version(path) == 1
+
+
+def test_a_file_of_a_newer_quinion_is_refused_and_not_changed(tmp_path: Path) -> None:
+    path = tmp_path / "registry.db"
+    with closing(sqlite3.connect(path)) as newer:
+        newer.execute("CREATE TABLE policies (something TEXT)")
+        newer.execute("PRAGMA user_version=99")
+    before = path.read_bytes()
+    with pytest.raises(RegistryUnavailable, match="newer quinion") as refused:
+        open_registry(path)
+    for part in ("registry.db", "schema 99", "up to 1"):
+        assert part in refused.value.message
+    assert path.read_bytes() == before
+    assert [one.name for one in tmp_path.iterdir()] == ["registry.db"]
 
 
 def test_a_closed_registry_says_so(tmp_path: Path) -> None:

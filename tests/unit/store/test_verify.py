@@ -1,10 +1,11 @@
-"""What is damaged is named, and mended from the other copy; the answers are as before."""
+"""What is damaged is named and repaired from the records or the mirror; the answers are as before.
+
+In a store with its Chroma mirror, where each record has two copies, and without one.
+"""
 
 import re
 import shutil
 import sqlite3
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
@@ -13,398 +14,706 @@ from typing import Any
 import numpy as np
 import pytest
 
-from quinion.errors import StoreUnavailable
+from quinion.errors import InvalidInput, StoreUnavailable
 from quinion.model.record import Record
-from quinion.store.chroma import Chroma, Place
-from quinion.store.ledger import Ledger
-from quinion.store.rebuilding import rebuild
+from quinion.store.base import Selector
+from quinion.store.chroma.client import ChromaClient
+from quinion.store.chroma.process import open_chroma
+from quinion.store.embedded.store import EmbeddedStore
+from quinion.store.factory import StorePlace, open_store
+from quinion.store.rebuild import rebuild
 from tests.unit.store.damage import (
     COLLECTION,
     COUNT,
+    KEPT,
+    LINES,
+    WIDTH,
     ask,
-    copy_store,
+    check,
+    chroma_of,
+    codes_of,
+    copy_home,
+    database_of,
+    execute,
     fill,
     flip,
     flip_in,
-    make_well,
+    low_limits,
+    make_intact,
+    make_record,
+    make_vectors,
+    place_of,
     truncate,
+    vectors_of,
     verify,
 )
-from tests.unit.store.stores import open_store
 
 
 @pytest.fixture(scope="module", autouse=True)
 def _low_limits() -> Iterator[None]:
-    """So that a small collection has codes."""
-    with pytest.MonkeyPatch.context() as patch:
-        for name, limit in (("CODED", 200), ("EXACT", 100), ("FEW", 100)):
-            patch.setattr(f"quinion.store.shelves.{name}", limit)
+    with low_limits():
         yield
 
 
 @pytest.fixture(scope="module")
-def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("whole") / "store"
-    fill(folder)
-    return folder
+def intact(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    home = tmp_path_factory.mktemp("intact") / "home"
+    fill(home)
+    return home
 
 
 @pytest.fixture(scope="module")
-def answers(whole: Path, tmp_path_factory: pytest.TempPathFactory) -> list[Any]:
-    return ask(copy_store(whole, tmp_path_factory.mktemp("asked") / "store"))
+def answers(intact: Path, tmp_path_factory: pytest.TempPathFactory) -> list[Any]:
+    return ask(copy_home(intact, tmp_path_factory.mktemp("asked") / "home"))
 
 
 @pytest.fixture
-def folder(whole: Path, tmp_path: Path) -> Path:
-    return copy_store(whole, tmp_path / "store")
+def home(intact: Path, tmp_path: Path) -> Path:
+    return copy_home(intact, tmp_path / "home")
 
 
-def database(folder: Path) -> Path:
-    return folder / "ledger" / "ledger.db"
+def find_row(home: Path, id_: str) -> list[Any]:
+    with closing(sqlite3.connect(database_of(home))) as database:
+        return database.execute("SELECT * FROM records WHERE id = ?", (id_,)).fetchall()
 
 
-def rows(folder: Path) -> Path:
-    return folder / "ledger" / "1.rows"
+def change_chroma(home: Path, change: Callable[[ChromaClient], object]) -> None:
+    with closing(open_chroma(home / "chroma")) as chroma:
+        change(chroma)
 
 
-def codes(folder: Path) -> Path:
-    return folder / "ledger" / "1.codes"
+def delete_from_chroma(home: Path, *ids: str) -> None:
+    nothing = np.empty((0, 0), np.float32)
+    change_chroma(home, lambda chroma: chroma.apply(COLLECTION, "", ids, [], [], nothing))
 
 
-def chromas(folder: Path) -> Path:
-    return folder / "chroma" / "chroma.sqlite3"
-
-
-def execute(path: Path, statement: str) -> None:
-    with closing(sqlite3.connect(path)) as connection, connection:
-        connection.execute(statement)
-
-
-def look(folder: Path) -> tuple[list[str], list[str]]:
-    with closing(open_store(folder)) as store:
-        return verify(store)
-
-
-def test_a_store_that_is_well(folder: Path) -> None:
-    with closing(open_store(folder)) as store:
+def test_an_intact_store_has_no_problems(home: Path) -> None:
+    with closing(open_store(place_of(home))) as store:
         assert verify(store) == ([], [])
         assert verify(store, repair=True) == ([], [])
+        report = store.check(COLLECTION)
+    assert (report.records, report.problems, report.warnings) == (COUNT - 2, (), ())
 
 
-MENDABLE: dict[str, tuple[Callable[[Path], object], str]] = {
-    "Chroma's folder is gone": (
-        lambda folder: shutil.rmtree(folder / "chroma"),
-        f"texts: {COUNT - 12:,} more: Chroma does not have it",
-    ),
-    "Chroma has lost a record": (
-        lambda folder: Chroma(Place(folder / "chroma")).delete(COLLECTION, ["id 5"]),
-        "texts: id 5: Chroma does not have it",
-    ),
-    "Chroma has another text": (
-        lambda folder: execute(
-            chromas(folder),
-            "UPDATE embedding_metadata SET string_value = 'x' WHERE string_value LIKE '%of 77.'",
-        ),
-        "texts: id 77: Chroma's copy is not what was written",
-    ),
+def test_a_store_in_memory_has_nothing_to_check() -> None:
+    with closing(EmbeddedStore(None)) as store:
+        with store.transaction() as transaction:
+            transaction.upsert(COLLECTION, [make_record(1)], make_vectors(1, 1), "model")
+        assert store.check_files() == []
+        assert store.check(COLLECTION, repair=True).records == 1
+        assert store.check(COLLECTION).problems == ()
+
+
+# Records, which are repaired from the mirror.
+
+RECORDS: dict[str, tuple[Callable[[Path], object], str]] = {
     "a bit of a vector is flipped": (
-        lambda folder: flip(rows(folder), 40 * 256 + 3, 4),
-        "texts: id 40: the ledger's copy is damaged, and Chroma's is whole",
+        lambda home: flip(vectors_of(home), 40 * WIDTH + 3, 4),
+        "texts: id 40 does not match its checksum",
     ),
     "a bit of a text is flipped": (
-        lambda folder: flip_in(database(folder), b"the text of 31."),
-        "texts: id 31: the ledger's copy is damaged, and Chroma's is whole",
+        lambda home: flip_in(database_of(home), b"the text of 31."),
+        "texts: id 31 does not match its checksum",
     ),
     "a bit of metadata is flipped": (
-        lambda folder: flip_in(database(folder), '"half": 1, "name": "näme 77"'.encode()),
-        "texts: id 77: the ledger's copy is damaged, and Chroma's is whole",
+        lambda home: flip_in(database_of(home), '"half": 1, "name": "näme 77"'.encode()),
+        "texts: id 77 does not match its checksum",
     ),
-    "a text is none any more": (
-        lambda folder: execute(
-            database(folder), "UPDATE records SET text = CAST(x'ff41' AS TEXT) WHERE id = 'id 9'"
+    "metadata is not JSON": (
+        lambda home: execute(
+            database_of(home), "UPDATE records SET metadata = '{' WHERE id = 'id 9'"
         ),
-        "texts: id 9: the ledger's copy is damaged, and Chroma's is whole",
+        "texts: id 9 does not match its checksum",
+    ),
+    "metadata is JSON of another type": (
+        lambda home: execute(
+            database_of(home), "UPDATE records SET metadata = '3' WHERE id = 'id 9'"
+        ),
+        "texts: id 9 does not match its checksum",
+    ),
+    "a text is not UTF-8": (
+        lambda home: execute(
+            database_of(home), "UPDATE records SET text = CAST(x'ff41' AS TEXT) WHERE id = 'id 9'"
+        ),
+        "texts: id 9 does not match its checksum",
+    ),
+    "a text has become bytes": (
+        lambda home: execute(
+            database_of(home), "UPDATE records SET text = CAST(text AS BLOB) WHERE id = 'id 650'"
+        ),
+        "texts: id 650 does not match its checksum",
+    ),
+    "metadata has become bytes": (
+        lambda home: execute(
+            database_of(home),
+            "UPDATE records SET metadata = CAST(metadata AS BLOB) WHERE id = 'id 650'",
+        ),
+        "texts: id 650 does not match its checksum",
     ),
     "a checksum is wrong": (
-        lambda folder: execute(database(folder), "UPDATE records SET checksum = 1 WHERE number=8"),
-        "texts: id 7: its checksum is damaged; its two copies agree",
-    ),
-    "the ledger has lost a record": (
-        lambda folder: execute(database(folder), "DELETE FROM records WHERE id = 'id 700'"),
-        "texts: id 700: the ledger does not have it",
-    ),
-    "a fact is not noted": (
-        lambda folder: execute(
-            database(folder),
-            "DELETE FROM holders WHERE fact = (SELECT number FROM facts WHERE key = 'half' "
-            "AND value = '1')",
+        lambda home: execute(
+            database_of(home), "UPDATE records SET checksum = 1 WHERE id = 'id 7'"
         ),
-        "texts: the facts do not say what the records say",
+        "texts: id 7 does not match its checksum",
     ),
-    "a fact is another": (
-        lambda folder: execute(
-            database(folder), "UPDATE facts SET value = '-6' WHERE key = 'n' AND value = '5'"
-        ),
-        "texts: the facts do not say what the records say",
+    "the vectors are truncated": (
+        lambda home: truncate(vectors_of(home)),
+        "more records do not match their checksums",
     ),
-    "the codes are gone": (
-        lambda folder: codes(folder).unlink(),
-        "texts: the codes are not those of the vectors",
+    "the vectors are deleted": (
+        lambda home: vectors_of(home).unlink(),
+        f"texts: {COUNT - 2 - 10:,} more records do not match their checksums",
     ),
-    "a bit of a code is flipped": (
-        lambda folder: flip(codes(folder), 8 * 100, 2),
-        "texts: the codes are not those of the vectors",
-    ),
-    "the vectors are cut off": (
-        lambda folder: truncate(rows(folder)),
-        "the ledger's copy is damaged, and Chroma's is whole",
-    ),
-    "the vectors are gone": (
-        lambda folder: rows(folder).unlink(),
-        f"texts: {COUNT - 12:,} more: the ledger's copy is damaged, and Chroma's is whole",
+    "the vectors are replaced by zeros": (
+        lambda home: vectors_of(home).write_bytes(bytes(COUNT * WIDTH)),
+        f"texts: {COUNT - 2 - 10:,} more records do not match their checksums",
     ),
 }
 
+INDEXES: dict[str, tuple[Callable[[Path], object], str]] = {
+    "postings are missing": (
+        lambda home: execute(
+            database_of(home),
+            "DELETE FROM metadata_postings WHERE value = (SELECT number FROM metadata_values "
+            "WHERE key = 'half' AND value = '1')",
+        ),
+        "texts: the metadata index does not match the records",
+    ),
+    "a value of the metadata index is another": (
+        lambda home: execute(
+            database_of(home),
+            "UPDATE metadata_values SET value = '-6' WHERE key = 'n' AND value = '5'",
+        ),
+        "texts: the metadata index does not match the records",
+    ),
+    "postings of no value": (
+        lambda home: execute(database_of(home), "DELETE FROM metadata_values WHERE key = 'half'"),
+        "texts: the metadata index does not match the records",
+    ),
+    "the codes are deleted": (
+        lambda home: codes_of(home).unlink(),
+        "texts: the binary codes do not match the vectors",
+    ),
+    "the codes are truncated": (
+        lambda home: truncate(codes_of(home)),
+        "texts: the binary codes do not match the vectors",
+    ),
+    "a bit of a code is flipped": (
+        lambda home: flip(codes_of(home), 8 * 100, 2),
+        "texts: the binary codes do not match the vectors",
+    ),
+}
 
 QUICK = {
-    "Chroma's folder is gone",
     "a bit of a vector is flipped",
     "a bit of a text is flipped",
-    "a fact is not noted",
-    "the codes are gone",
-    "the vectors are cut off",
+    "a checksum is wrong",
+    "the vectors are truncated",
+    "postings are missing",
+    "the codes are deleted",
 }
 """Those that are tried every time."""
 
 
-@pytest.mark.parametrize(
-    "name",
-    [pytest.param(name, marks=() if name in QUICK else pytest.mark.slow) for name in MENDABLE],
-)
-def test_what_can_be_mended_is_named_and_mended(
-    name: str, folder: Path, answers: list[Any]
-) -> None:
-    damage, named = MENDABLE[name]
-    damage(folder)
-    with closing(open_store(folder)) as store:
-        problems, mended = verify(store)
-        assert named in "\n".join(problems)
-        assert not mended
-        assert verify(store)[0] == problems  # to look changes nothing
-        problems, mended = verify(store, repair=True)
-        assert not problems
-        assert named in "\n".join(mended)
-        assert verify(store) == ([], [])
-    assert ask(folder) == answers
-
-
-def cut_chroma(folder: Path) -> None:
-    truncate(chromas(folder))
-
-
-def empty_chroma(folder: Path) -> None:
-    chromas(folder).write_bytes(b"no database at all" * 100)
-
-
-def cut_ledger(folder: Path) -> None:
-    truncate(database(folder))
-
-
-def empty_ledger(folder: Path) -> None:
-    database(folder).write_bytes(b"no database at all" * 100)
-
-
-@pytest.mark.parametrize("damage", [cut_chroma, empty_chroma, cut_ledger, empty_ledger])
-def test_what_cannot_be_opened_is_made_anew(
-    damage: Callable[[Path], None], folder: Path, answers: list[Any]
-) -> None:
-    damage(folder)
-    with pytest.raises(StoreUnavailable, match="quinion rebuild"):
-        problems, _ = look(folder)
-        raise StoreUnavailable("\n".join(problems))  # opened, but not whole
-    done = rebuild(folder / "ledger", Place(folder / "chroma"))
-    assert (done.records, done.lost, done.problems) == (COUNT - 1, [], [])
-    assert [path.name.partition(".")[0] for path in done.aside] == [
-        "chroma" if "chroma" in damage.__name__ else "ledger"
+def each(cases: dict[str, Any]) -> list[Any]:
+    return [
+        pytest.param(*case, id=name, marks=() if name in QUICK else pytest.mark.slow)
+        for name, case in cases.items()
     ]
-    assert all(path.exists() for path in done.aside)
-    assert look(folder) == ([], [])
-    assert ask(folder) == answers
 
 
-def test_a_ledger_that_is_gone_is_made_anew_from_chroma(folder: Path, answers: list[Any]) -> None:
-    shutil.rmtree(folder / "ledger")
-    done = rebuild(folder / "ledger", Place(folder / "chroma"))
-    assert (done.records, done.aside, done.lost) == (COUNT - 1, [], [])
-    assert ask(folder) == answers
+@pytest.mark.parametrize(("damage", "named"), each(RECORDS))
+def test_a_damaged_record_is_named_and_repaired_from_the_mirror(
+    damage: Callable[[Path], object], named: str, home: Path, answers: list[Any]
+) -> None:
+    damage(home)
+    with closing(open_store(place_of(home))) as store:
+        problems, repaired = verify(store)
+        assert named in "\n".join(problems)
+        assert not repaired
+        assert verify(store)[0] == problems  # a check changes nothing
+        problems, repaired = verify(store, repair=True)
+        assert not problems
+        assert named in "\n".join(repaired)
+        assert verify(store) == ([], [])
+    assert ask(home) == answers
+
+
+@pytest.mark.parametrize(("damage", "named"), each(INDEXES))
+@pytest.mark.parametrize("mirrored", [False, True])
+def test_a_damaged_index_is_named_and_repaired_from_the_records(
+    damage: Callable[[Path], object],
+    named: str,
+    mirrored: bool,
+    home: Path,
+    answers: list[Any],
+) -> None:
+    damage(home)
+    with closing(open_store(place_of(home, mirrored=mirrored))) as store:
+        assert verify(store) == ([named], [])
+        assert verify(store, repair=True) == ([], [named])
+        assert verify(store) == ([], [])
+    assert ask(home) == answers
+
+
+@pytest.mark.parametrize(("damage", "named"), each(RECORDS))
+def test_without_a_mirror_damaged_records_are_named_and_stay(
+    damage: Callable[[Path], object], named: str, home: Path
+) -> None:
+    damage(home)
+    with closing(sqlite3.connect(database_of(home))) as database:
+        query = "SELECT id, slot, text, metadata, checksum FROM records"
+        database.text_factory = bytes
+        before = database.execute(query).fetchall()
+        with closing(open_store(place_of(home, mirrored=False))) as store:
+            problems, _ = verify(store)
+            assert named in "\n".join(problems)
+            assert verify(store, repair=True) == (problems, [])
+        assert database.execute(query).fetchall() == before
+
+
+def test_what_neither_copy_has_is_named_and_the_rest_is_repaired(home: Path) -> None:
+    flip_in(database_of(home), b"the text of 31.")
+    flip_in(database_of(home), b"the text of 77.")
+    delete_from_chroma(home, "id 31")
+    before = find_row(home, "id 31")
+    lost, repaired = (f"texts: id {n} does not match its checksum" for n in (31, 77))
+    with closing(open_store(place_of(home))) as store:
+        assert verify(store) == ([lost, repaired], [])
+        assert verify(store, repair=True) == ([lost], [repaired])
+        assert verify(store) == ([lost], [])
+        assert store.get(COLLECTION, ids=["id 77"]) == [make_record(77)]
+    assert find_row(home, "id 31") == before
+
+
+def test_a_copy_in_the_mirror_that_is_damaged_too_repairs_nothing(home: Path) -> None:
+    flip_in(database_of(home), b"the text of 31.")
+    execute(
+        chroma_of(home),
+        "UPDATE embedding_metadata SET string_value = 'x' WHERE string_value LIKE '%of 31.'",
+    )
+    before = find_row(home, "id 31")
+    named = "texts: id 31 does not match its checksum"
+    with closing(open_store(place_of(home))) as store:
+        assert verify(store, repair=True) == ([named], [])
+    assert find_row(home, "id 31") == before
+
+
+def test_a_damaged_mirror_is_a_warning_and_is_repaired(home: Path, answers: list[Any]) -> None:
+    execute(
+        chroma_of(home),
+        "UPDATE embedding_metadata SET string_value = 'x' WHERE string_value LIKE '%of 77.'",
+    )
+    delete_from_chroma(home, "id 5")
+    with closing(open_store(place_of(home))) as store:
+        report = store.check(COLLECTION)
+        assert not report.problems
+        [warning] = report.warnings
+        assert "the Chroma mirror lacks 2 records or has other versions" in warning
+        assert "quinion verify --repair" in warning
+        assert not store.check(COLLECTION, repair=True).warnings
+        assert not store.check(COLLECTION).warnings
+    assert ask(home) == answers
+
+
+def test_a_change_of_metadata_does_not_hide_that_the_vector_is_damaged(home: Path) -> None:
+    flip(vectors_of(home), 40 * WIDTH + 3, 4)
+    with closing(open_store(place_of(home, mirrored=False))) as store:
+        with store.transaction() as transaction:
+            selector = Selector.by_ids(COLLECTION, ["id 40", "id 41"])
+            assert transaction.update_metadata(selector, {"half": 7}) == 2
+        assert verify(store)[0] == ["texts: id 40 does not match its checksum"]
+
+
+def test_a_slot_that_is_listed_as_free_and_has_a_record_is_not_overwritten(
+    home: Path, answers: list[Any]
+) -> None:
+    execute(database_of(home), "INSERT INTO free_slots (collection, slot) VALUES (1, 40)")
+    with closing(open_store(place_of(home, mirrored=False))) as store:
+        new = [make_record(COUNT + n) for n in range(20)]
+        with store.transaction() as transaction:
+            transaction.upsert(COLLECTION, new, make_vectors(20, 3), "model")
+        assert verify(store) == ([], [])
+        with store.transaction() as transaction:
+            transaction.delete(Selector.by_ids(COLLECTION, [one.id for one in new]))
+    assert ask(home) == answers
+
+
+# A search on damaged files.
+
+
+@pytest.mark.parametrize("damage", [truncate, Path.unlink])
+def test_a_search_reports_missing_vectors(damage: Callable[[Path], object], home: Path) -> None:
+    damage(vectors_of(home))
+    with closing(EmbeddedStore(home / "store")) as store:
+        with pytest.raises(StoreUnavailable, match=r"vectors: it is damaged.*verify --repair"):
+            store.search_vectors(COLLECTION, make_vectors(1, 2), 3)
+        assert store.get(COLLECTION, ids=["id 5"]) == [make_record(5)]
+
+
+@pytest.mark.parametrize("damage", [truncate, Path.unlink])
+def test_missing_codes_are_written_again_by_a_search(
+    damage: Callable[[Path], object], home: Path, answers: list[Any]
+) -> None:
+    damage(codes_of(home))
+    assert ask(home) == answers
+    assert check(home, mirrored=False) == ([], [])
+
+
+def test_a_record_that_cannot_be_decoded_is_an_error_that_says_what_to_do(home: Path) -> None:
+    execute(database_of(home), "UPDATE records SET metadata = '{' WHERE id = 'id 9'")
+    with closing(EmbeddedStore(home / "store")) as store:
+        with pytest.raises(StoreUnavailable, match=r"id 9 is damaged.*quinion verify --repair"):
+            store.get(COLLECTION)
+        assert store.get(COLLECTION, ids=["id 5"]) == [make_record(5)]
+
+
+# A database that SQLite finds damaged.
+
+
+def find_problems(home: Path) -> list[str]:
+    """What is reported of the files, by an error or by a list."""
+    try:
+        with closing(open_store(place_of(home))) as store:
+            return store.check_files()
+    except StoreUnavailable as error:
+        return [error.message]
+
+
+def scribble(home: Path) -> None:
+    """Overwrite a page in the middle of the database."""
+    with database_of(home).open("r+b") as file:
+        file.seek(40 * 4096)
+        file.write(b"\xaa" * 4096)
+
+
+def lose_index(home: Path) -> None:
+    """Have an index of SQLite that does not match its table."""
+    with closing(sqlite3.connect(database_of(home))) as database, database:
+        database.execute("PRAGMA writable_schema=ON")
+        [(root,)] = database.execute(
+            "SELECT rootpage FROM sqlite_master WHERE name = 'records_by_slot'"
+        )
+        other = "name = 'sqlite_autoindex_metadata_values_1'"
+        [(page,)] = database.execute(f"SELECT rootpage FROM sqlite_master WHERE {other}")
+        statement = "UPDATE sqlite_master SET rootpage = ? WHERE name = ?"
+        database.execute(statement, (page, "records_by_slot"))
+        database.execute(f"UPDATE sqlite_master SET rootpage = ? WHERE {other}", (root,))
+
+
+@pytest.mark.parametrize("damage", [scribble, lose_index])
+def test_a_page_that_is_damaged_is_named_and_not_repaired_in_place(
+    damage: Callable[[Path], None], home: Path, answers: list[Any]
+) -> None:
+    damage(home)
+    problems = find_problems(home)
+    assert problems
+    assert all("quinion rebuild" in line for line in problems)
+    report = make_intact(home)
+    assert (report.records, report.lost) == (KEPT, [])
+    assert check(home) == ([], [])
+    assert ask(home) == answers
+
+
+# Rebuilding.
+
+
+def delete_database(home: Path) -> None:
+    database_of(home).unlink()
+
+
+def truncate_database(home: Path) -> None:
+    truncate(database_of(home))
+
+
+def replace_database(home: Path) -> None:
+    database_of(home).write_bytes(b"no database at all" * 100)
+
+
+def empty_database(home: Path) -> None:
+    database_of(home).write_bytes(b"")
+
+
+LOST = [delete_database, truncate_database, replace_database, empty_database]
+
+
+@pytest.mark.parametrize("damage", LOST)
+def test_a_store_whose_database_is_lost_is_rebuilt_from_the_mirror(
+    damage: Callable[[Path], None], home: Path, answers: list[Any]
+) -> None:
+    damage(home)
+    with pytest.raises(StoreUnavailable, match="quinion rebuild"):
+        problems, _ = check(home)
+        raise StoreUnavailable("\n".join(problems))  # it was opened, and says what to do
+    report = rebuild(place_of(home))
+    assert (report.records, report.lost, report.problems) == (KEPT, [], [])
+    aside = report.aside[0]
+    assert aside.name.startswith("store.damaged-")
+    assert (aside / "1.vectors").stat().st_size
+    assert check(home) == ([], [])
+    assert ask(home)[:-1] == answers[:-1]
+
+
+@pytest.mark.parametrize("damage", LOST)
+def test_a_lost_database_is_not_taken_for_an_empty_store(
+    damage: Callable[[Path], None], home: Path
+) -> None:
+    """A write would hide that everything else was lost."""
+    damage(home)
+    before = {path: path.read_bytes() for path in vectors_of(home).parent.glob("*.vectors")}
+    with pytest.raises(StoreUnavailable, match="quinion re"):
+        with closing(EmbeddedStore(home / "store")) as store, store.transaction() as transaction:
+            transaction.upsert(COLLECTION, [make_record(5)], make_vectors(1, 1), "model")
+            store.get(COLLECTION)
+    assert {path: path.read_bytes() for path in before} == before
+
+
+def test_a_store_whose_folder_is_gone_is_rebuilt_from_the_mirror(
+    home: Path, answers: list[Any]
+) -> None:
+    shutil.rmtree(home / "store")
+    report = rebuild(place_of(home))
+    assert (report.records, report.problems) == (KEPT, [])
+    assert ask(home)[:-1] == answers[:-1]
+
+
+def test_a_new_home_is_rebuilt_to_an_empty_store(tmp_path: Path) -> None:
+    report = rebuild(place_of(tmp_path / "home"))
+    assert (report.records, report.aside, report.lost, report.problems) == (0, [], [], [])
+
+
+def test_intact_records_are_kept_where_the_mirror_is_gone(home: Path) -> None:
+    flip_in(database_of(home), b"the text of 31.")
+    flip(vectors_of(home), 40 * WIDTH + 3, 4)
+    shutil.rmtree(home / "chroma")
+    report = rebuild(place_of(home))
+    assert report.records == KEPT - 2
+    assert [line for line in report.lost if line.startswith("texts: ")] == [
+        "texts: id 31",
+        "texts: id 40",
+    ]
+    with closing(open_store(place_of(home))) as store:
+        assert verify(store) == ([], [])
+        assert store.get(COLLECTION, ids=["id 5", "id 31", "id 40"]) == [make_record(5)]
+        assert store.values("a ") == {"a key": "a value"}
+        assert store.model(COLLECTION) == "model"
+
+
+def test_a_damaged_record_is_taken_from_the_mirror_by_a_rebuild(
+    home: Path, answers: list[Any]
+) -> None:
+    flip_in(database_of(home), b"the text of 31.")
+    report = rebuild(place_of(home))
+    assert (report.records, report.lost, report.problems) == (KEPT, [], [])
+    assert check(home) == ([], [])
+    assert ask(home) == answers
+
+
+def test_what_has_no_intact_copy_is_lost_and_named(home: Path) -> None:
+    flip_in(database_of(home), b"the text of 31.")
+    delete_from_chroma(home, "id 31")
+    report = rebuild(place_of(home))
+    assert (report.records, report.lost) == (KEPT - 1, ["texts: id 31"])
+    assert (report.aside[0] / "store.db").exists()  # it still has what is left of the record
+    assert check(home) == ([], [])
+
+
+@pytest.mark.parametrize(
+    ("change", "named"),
+    [
+        ("id = 'id 65 '", "id 65 "),
+        pytest.param("id = CAST(id AS BLOB)", "id 650", marks=pytest.mark.slow),
+        pytest.param("checksum = 'x'", "id 650", marks=pytest.mark.slow),
+        pytest.param("slot = 1000000", "id 650", marks=pytest.mark.slow),
+        pytest.param("slot = -1", "id 650", marks=pytest.mark.slow),
+        pytest.param("slot = 'x'", "id 650", marks=pytest.mark.slow),
+    ],
+)
+def test_a_record_that_cannot_be_repaired_in_place_is_not_lost_by_a_rebuild(
+    change: str, named: str, home: Path, answers: list[Any]
+) -> None:
+    execute(database_of(home), f"UPDATE records SET {change} WHERE id = 'id 650'")
+    assert check(home)[0] == [f"texts: {named} does not match its checksum"]
+    assert make_intact(home).lost == []
+    assert check(home) == ([], [])
+    assert ask(home) == answers
+
+
+def test_what_was_deleted_and_is_still_in_the_mirror_does_not_come_back(home: Path) -> None:
+    with closing(EmbeddedStore(home / "store", mirrored=True)) as store:  # and no replicator
+        with store.transaction() as transaction:
+            transaction.delete(Selector.by_ids(COLLECTION, ["id 5", "id 6"]))
+            transaction.delete(Selector.everything(LINES))
+    flip_in(database_of(home), b"the text of 31.")
+    report = rebuild(place_of(home))
+    assert (report.records, report.lost) == (KEPT - 3, [])
+    with closing(open_store(place_of(home))) as store:
+        assert store.get(COLLECTION, ids=["id 5", "id 6"]) == []
+        assert store.get(COLLECTION, ids=["id 31"]) == [make_record(31)]
+        assert store.get(LINES) == []
+        assert verify(store) == ([], [])
+    with closing(open_chroma(home / "chroma")) as chroma:
+        assert chroma.fetch(COLLECTION, ["id 5", "id 6", "id 7"])[0].keys() == {"id 7"}
+        assert chroma.count(LINES) == 0
+
+
+def test_what_was_changed_and_is_not_in_the_mirror_yet_is_kept(home: Path) -> None:
+    new = Record("id 7", "another text", {"n": 7})
+    with closing(EmbeddedStore(home / "store", mirrored=True)) as store:
+        with store.transaction() as transaction:
+            transaction.upsert(COLLECTION, [new], make_vectors(1, 3), "model")
+    flip_in(database_of(home), b"the text of 31.")
+    report = rebuild(place_of(home))
+    assert (report.records, report.lost) == (KEPT, [])
+    with closing(open_store(place_of(home))) as store:
+        assert store.get(COLLECTION, ids=["id 7", "id 31"]) == [new, make_record(31)]
+        assert verify(store) == ([], [])
+
+
+@pytest.mark.parametrize("mirror", ["damaged", "deleted", "off"])
+def test_where_nothing_can_be_rebuilt_nothing_is_moved(mirror: str, home: Path) -> None:
+    replace_database(home)
+    if mirror == "damaged":
+        chroma_of(home).write_bytes(b"no database at all" * 100)
+    elif mirror == "deleted":
+        shutil.rmtree(home / "chroma")
+    before = read_all(home)
+    with pytest.raises(StoreUnavailable, match="quinion restore"):
+        rebuild(place_of(home, mirrored=mirror != "off"))
+    assert read_all(home) == before
+
+
+def read_all(home: Path) -> dict[Path, bytes]:
+    """All files but locks and what SQLite makes when a database is opened."""
+    found = (path for path in home.rglob("*") if path.is_file())
+    passing = ("-wal", "-shm", ".lock")
+    return {path: path.read_bytes() for path in found if not path.name.endswith(passing)}
+
+
+def test_a_store_in_memory_cannot_be_rebuilt(tmp_path: Path) -> None:
+    with pytest.raises(InvalidInput, match="in memory"):
+        rebuild(StorePlace(tmp_path, None))
+
+
+def test_a_rebuild_of_an_intact_store_rebuilds_indexes_and_mirror(
+    home: Path, answers: list[Any]
+) -> None:
+    INDEXES["postings are missing"][0](home)
+    codes_of(home).unlink()
+    delete_from_chroma(home, "id 5")
+    report = rebuild(place_of(home))
+    assert (report.records, report.lost, report.problems) == (KEPT, [], [])
+    [aside] = report.aside
+    assert aside.parent == home / "chroma"
+    assert (aside / "chroma.sqlite3").exists()
+    assert check(home) == ([], [])
+    assert ask(home) == answers
+    with closing(open_chroma(home / "chroma")) as chroma:
+        assert chroma.count(COLLECTION) == COUNT - 2
+        assert chroma.fetch(COLLECTION, ["id 5"])[0]["id 5"][0] == make_record(5)
+
+
+def test_a_rebuild_without_a_mirror_leaves_chroma_alone(home: Path, answers: list[Any]) -> None:
+    INDEXES["postings are missing"][0](home)
+    before = chroma_of(home).read_bytes()
+    report = rebuild(place_of(home, mirrored=False))
+    assert (report.records, report.aside, report.lost, report.problems) == (KEPT, [], [], [])
+    assert ask(home) == answers
+    assert chroma_of(home).read_bytes() == before
+
+
+def test_a_store_of_a_newer_quinion_is_not_rebuilt(home: Path) -> None:
+    execute_all(database_of(home), "PRAGMA user_version=99", "DROP TABLE outbox")
+    before = database_of(home).read_bytes(), chroma_of(home).read_bytes()
+    with pytest.raises(StoreUnavailable, match=r"newer quinion \(schema 99"):
+        rebuild(place_of(home))
+    assert (database_of(home).read_bytes(), chroma_of(home).read_bytes()) == before
+
+
+def execute_all(path: Path, *statements: str) -> None:
+    with closing(sqlite3.connect(path, isolation_level=None)) as database:
+        for statement in statements:
+            database.execute(statement)
+
+
+def test_a_rebuild_that_was_interrupted_before_its_last_step_is_completed(
+    home: Path, answers: list[Any]
+) -> None:
+    """The damaged store is aside, and the rebuilt one not in its place yet."""
+    (home / "store").rename(home / "store.rebuilt")
+    with closing(open_store(place_of(home))) as store:
+        assert verify(store) == ([], [])
+    assert ask(home) == answers
+
+
+def test_a_rebuild_that_was_interrupted_in_the_middle_is_begun_again(
+    home: Path, answers: list[Any]
+) -> None:
+    flip_in(database_of(home), b"the text of 31.")
+    with closing(EmbeddedStore(home / "store.rebuilt")) as half:
+        with half.transaction() as transaction:
+            transaction.upsert(COLLECTION, [make_record(1)], make_vectors(1, 1), "model")
+    assert check(home, mirrored=False)[0] == ["texts: id 31 does not match its checksum"]
+    report = rebuild(place_of(home))
+    assert (report.records, report.lost) == (KEPT, [])
+    assert ask(home) == answers
+    assert not (home / "store.rebuilt").exists()
+
+
+# A mirror that is damaged, too.
+
+
+def misread_in_chroma(home: Path) -> None:
+    """Flip the bit that says how long a number is in a row of record 1193: Chroma does not find
+    the record then."""
+    content = chroma_of(home).read_bytes()
+    row = re.search(rb"\x02\x15!\0\0\0..name" + "näme 1193".encode(), content, re.DOTALL)
+    assert row
+    flip(chroma_of(home), row.start())
+
+
+def test_what_a_damaged_mirror_does_not_show_is_not_lost_in_silence(home: Path) -> None:
+    misread_in_chroma(home)
+    database_of(home).unlink()
+    report = rebuild(place_of(home))
+    assert (report.records, report.lost) == (KEPT - 1, ["texts: id 1193"])
+    assert check(home) == ([], [])
+
+
+@pytest.mark.parametrize("part", ["header.bin", "data_level0.bin"])
+def test_a_collection_without_its_graph_is_not_lost_in_silence(part: str, home: Path) -> None:
+    [listed] = (home / "chroma").glob("*/index_metadata.pickle")  # the other graph is too small
+    truncate(listed.with_name(part))
+    database_of(home).unlink()
+    report = rebuild(place_of(home))
+    named = [line for line in report.lost if line.startswith("texts: id ")]
+    in_doubt = any("that neither copy shows, if any (Chroma" in line for line in report.lost)
+    assert report.lost
+    assert in_doubt or report.records + len(named) == KEPT
+    with closing(open_store(place_of(home))) as store:
+        assert store.count(Selector.everything(LINES)) == 1  # its graph is intact
+        assert verify(store) == ([], [])
+
+
+def test_where_both_are_damaged_each_has_what_the_other_lacks(
+    home: Path, answers: list[Any]
+) -> None:
+    misread_in_chroma(home)
+    flip(vectors_of(home), 0)
+    assert make_intact(home).lost == []
+    assert ask(home) == answers
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("part", ["header.bin", "data_level0.bin", "index_metadata.pickle"])
-def test_a_damaged_graph_of_chromas_is_no_loss(part: str, folder: Path, answers: list[Any]) -> None:
+def test_a_damaged_graph_of_chroma_costs_no_answer(
+    part: str, home: Path, answers: list[Any]
+) -> None:
     """Some of these end the process that reads them."""
-    for path in (folder / "chroma").glob(f"*/{part}"):
+    for path in (home / "chroma").glob(f"*/{part}"):
         for place in range(0, path.stat().st_size, 97):
             flip(path, place, 6)
-    assert make_well(folder) == []
-    assert ask(folder) == answers
-
-
-def run(folder: Path, statement: str) -> int:
-    """In a process of its own, which may die; how it ended."""
-    program = (
-        "import os, sys\n"
-        "from pathlib import Path\n"
-        "from tests.unit.store.damage import fill\n"
-        "from tests.unit.store.stores import open_store\n"
-        "from quinion.store.vectors import VectorStore\n"
-        f"folder = Path(sys.argv[1])\n{statement}"
-    )
-    command = [sys.executable, "-c", program, str(folder)]
-    return subprocess.run(command, check=False, stderr=subprocess.DEVNULL).returncode
-
-
-def test_a_chroma_that_ends_processes_does_not_end_ours(tmp_path: Path, answers: list[Any]) -> None:
-    # Killed, and not closed: Chroma has yet to add to its graph what was written last.
-    dying = "lambda self: (self.catch_up('texts'), os._exit(0))"
-    run(tmp_path, f"VectorStore.close = {dying}\nfill(folder)")
-    for header in (tmp_path / "chroma").glob("*/header.bin"):
-        truncate(header)
-    with closing(open_store(tmp_path)) as store:
-        with pytest.raises(StoreUnavailable, match="quinion rebuild"):
-            store.agree([COLLECTION])
-        assert store.get(COLLECTION, ids=["id 5"])[0].text == "the text of 5."
-    assert make_well(tmp_path) == []
-    assert ask(tmp_path)[-2:] == answers[-2:]
-
-
-def test_a_rebuild_of_what_is_well_changes_no_answer(folder: Path, answers: list[Any]) -> None:
-    done = rebuild(folder / "ledger", Place(folder / "chroma"))
-    assert (done.records, done.lost, done.problems) == (COUNT - 1, [], [])
-    assert ask(folder) == answers
-
-
-def test_what_has_no_whole_copy_is_named_and_not_touched(folder: Path) -> None:
-    flip_in(database(folder), b"the text of 31.")
-    chroma = Chroma(Place(folder / "chroma"))
-    chroma.delete(COLLECTION, ["id 31"])
-    chroma.close()
-    named = "texts: id 31: the ledger's copy is damaged, and Chroma has no whole one"
-    before = database(folder).read_bytes()
-    with closing(open_store(folder)) as store:
-        assert verify(store) == ([named], [])
-        assert verify(store, repair=True) == ([named], [])
-    assert database(folder).read_bytes() == before
-    done = rebuild(folder / "ledger", Place(folder / "chroma"))
-    assert done.lost == ["texts: id 31"]
-    assert len(done.aside) == 1  # the ledger, which still has what is left of it
-    assert look(folder) == ([], [])
-
-
-def test_where_both_are_damaged_nothing_is_moved(folder: Path) -> None:
-    empty_ledger(folder)
-    empty_chroma(folder)
-    before = sorted(path.name for path in folder.rglob("*"))
-    with pytest.raises(StoreUnavailable, match="quinion restore"):
-        rebuild(folder / "ledger", Place(folder / "chroma"))
-    assert sorted(path.name for path in folder.rglob("*")) == before
-
-
-def misread_in_chroma(folder: Path) -> None:
-    """Turn over the bit that says how long a number is in a row of record 1193: Chroma does not
-    find the record then."""
-    content = chromas(folder).read_bytes()
-    row = re.search(rb"\x02\x15!\0\0\0..name" + "näme 1193".encode(), content, re.DOTALL)
-    assert row
-    flip(chromas(folder), row.start())
-
-
-def test_what_a_damaged_chroma_does_not_show_is_not_lost_in_silence(folder: Path) -> None:
-    misread_in_chroma(folder)
-    database(folder).unlink()
-    with pytest.raises(StoreUnavailable, match="quinion rebuild"):
-        look(folder)
-    done = rebuild(folder / "ledger", Place(folder / "chroma"))
-    assert done.records == COUNT - 2
-    assert [line.partition(" (")[0] for line in done.lost] == [
-        "texts: id 1193: Chroma can't read it",
-        "what Chroma does not show, if anything",
-    ]
-    assert [path.name.partition(".")[0] for path in done.aside] == ["chroma"]
-    assert look(folder) == ([], [])
-
-
-def test_a_ledger_is_not_made_from_a_chroma_that_shows_something_else(folder: Path) -> None:
-    """A bit in its index of ids: Chroma reads all that it finds, and finds one for another."""
-    entry = re.search(rb"[0-9a-f]{12}id 1193", chromas(folder).read_bytes())
-    assert entry
-    flip(chromas(folder), entry.end() - 1)
-    database(folder).unlink()
-    with pytest.raises(StoreUnavailable, match="the ledger does not have all of it"):
-        look(folder)
-
-
-@pytest.mark.parametrize("part", ["header.bin", "data_level0.bin"])
-def test_a_collection_without_its_graph_is_not_lost_in_silence(part: str, folder: Path) -> None:
-    [listed] = (folder / "chroma").glob("*/index_metadata.pickle")  # the other graph is too small
-    truncate(listed.with_name(part))
-    database(folder).unlink()
-    with pytest.raises(StoreUnavailable, match="quinion rebuild"):
-        look(folder)
-    done = rebuild(folder / "ledger", Place(folder / "chroma"))
-    [lost] = done.lost
-    assert lost.startswith("what Chroma does not show, if anything (The process of")
-    assert done.records == 1  # of the collection that is whole
-    assert [path.name.partition(".")[0] for path in done.aside] == ["chroma"]
-    assert look(folder) == ([], [])
-
-
-def test_where_both_are_damaged_each_has_what_the_other_lacks(
-    folder: Path, answers: list[Any]
-) -> None:
-    misread_in_chroma(folder)
-    flip(rows(folder), 0)
-    assert make_well(folder) == []
-    assert ask(folder) == answers
-
-
-def test_what_only_chroma_has_survives_a_rebuild(folder: Path) -> None:
-    chroma = Chroma(Place(folder / "chroma"))
-    chroma.upsert(
-        COLLECTION, [Record("new", "of another program", {"n": 9})], np.ones((1, 64), "f4")
-    )
-    chroma.upsert("foreign", [Record("x", "x", {"n": 9})], np.ones((1, 3), "f4"))
-    chroma.close()
-    done = rebuild(folder / "ledger", Place(folder / "chroma"))
-    assert (done.records, done.others) == (COUNT, ["foreign"])
-    with closing(open_store(folder)) as store:
-        assert [record.text for record in store.get(COLLECTION, ids=["new"])] == [
-            "of another program"
-        ]
-
-
-def test_a_change_of_metadata_does_not_hide_that_the_vector_is_damaged(folder: Path) -> None:
-    flip(rows(folder), 40 * 256 + 3, 4)
-    with closing(Ledger(folder / "ledger")) as ledger:
-        ledger.set_metadata(COLLECTION, ["id 40", "id 41"], {"half": 7})
-    assert [line for line in look(folder)[0] if "ledger's copy" in line] == [
-        "texts: id 40: the ledger's copy is damaged, and Chroma's is whole"
-    ]
-
-
-def test_a_record_whose_id_is_damaged_is_not_lost(folder: Path, answers: list[Any]) -> None:
-    execute(database(folder), "UPDATE records SET id = 'id 65 ' WHERE id = 'id 650'")
-    assert make_well(folder) == []
-    assert ask(folder) == answers
-
-
-@pytest.mark.parametrize("column", ["text", "metadata"])
-def test_a_text_that_sqlite_takes_for_bytes_is_damage(
-    folder: Path, answers: list[Any], column: str
-) -> None:
-    statement = f"UPDATE records SET {column} = CAST({column} AS BLOB) WHERE id = 'id 650'"
-    execute(database(folder), statement)
-    problems, _ = look(folder)
-    assert any("id 650" in line for line in problems)
-    assert make_well(folder) == []
-    assert ask(folder) == answers
+    assert ask(home) == answers
+    with closing(open_store(place_of(home))) as store:
+        assert verify(store, repair=True) == ([], [])
+    assert ask(home) == answers

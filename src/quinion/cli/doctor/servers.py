@@ -93,7 +93,9 @@ def _judge(name: str, found: str, answer: Answer | None) -> Finding:
     if problems := answer["problems"]:
         shown = [f"{len(problems)} problems", *problems[:SHOWN_PROBLEMS]]
         return Finding(name, False, "\n".join(shown), "quinion verify lists all.")
-    return Finding(name, True, f"{found}; {answer['records']:,} records, no problem")
+    warnings = answer["warnings"][:SHOWN_PROBLEMS]
+    text = f"{found}; {answer['records']:,} records, no problem"
+    return Finding(name, True, "\n".join([text, *warnings]))
 
 
 def _report(name: str, error: Exception, log: TextIO) -> Finding:

@@ -10,7 +10,7 @@ from quinion.pipeline.engine import Engine
 from quinion.servers.auth import Refusal
 from quinion.servers.contract import ContractServer
 from quinion.servers.doclibrary.answers import Failed
-from quinion.servers.doclibrary.check import drop_broken, find_problems
+from quinion.servers.doclibrary.check import find_problems
 from quinion.servers.doclibrary.library import Library
 from quinion.servers.doclibrary.records import CONTENT, DOCUMENTS
 from quinion.servers.doclibrary.resources import add_resources
@@ -55,7 +55,6 @@ def build(engine: Engine) -> ContractServer:
                 engine,
                 named(DOCUMENTS, CONTENT),
                 partial(find_problems, library),
-                partial(drop_broken, library),
             ),
         ],
         refuse=_refuse,

@@ -18,7 +18,7 @@ from quinion.model.page import Page, count_hidden_by_page
 from quinion.model.record import Record
 from quinion.pipeline import ingest
 from quinion.pipeline.elements import find_elements
-from quinion.pipeline.engine import in_thread
+from quinion.pipeline.engine import Write, in_thread
 from quinion.pipeline.passages import ANY_PICTURE
 from quinion.pipeline.progress import Progress
 from quinion.pipeline.source import Source, admit, check_unchanged
@@ -117,13 +117,15 @@ class Adding:
                 *map(figure_record, figures_of(slug, elements, count_hidden_by_page(pages))),
             ]
             vectors = await self._embed(records)
-            async with (
-                library.keeping(source.real_path, source.sha256),
-                engine.writing(document.traces()) as writer,
-            ):
-                if records:
-                    await writer.upsert(CONTENT, records, vectors)
-                await writer.upsert(DOCUMENTS, [document_record(document)], placeholder())
+
+            def store(write: Write) -> None:
+                for selector in document.selectors():  # what is left of an incomplete one
+                    write.delete(selector)
+                write.upsert(CONTENT, records, vectors)
+                write.upsert(DOCUMENTS, [document_record(document)], placeholder())
+
+            async with library.keeping(source.real_path, source.sha256):
+                await engine.write(store)
         return document
 
     async def _embed(self, records: list[Record]) -> Vectors:

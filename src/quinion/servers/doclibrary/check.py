@@ -7,7 +7,6 @@ from quinion.pipeline.engine import in_thread
 from quinion.pipeline.source import hash_file
 from quinion.servers.doclibrary.library import Library
 from quinion.servers.doclibrary.records import CONTENT, TEXT, Document
-from quinion.store.journal import Trace
 
 
 async def find_problems(library: Library) -> list[str]:
@@ -22,26 +21,10 @@ async def find_problems(library: Library) -> list[str]:
         problems += await in_thread(_check_original, library, document)
     return problems + [
         f"{slug}: {found[TEXT]} passages and {found.total() - found[TEXT]} elements are stored of "
-        "a document that is not listed"
+        "a document that is not listed: add it again"
         for slug, found in kinds.items()
         if slug not in documents
     ]
-
-
-async def drop_broken(library: Library) -> list[str]:
-    """Take out what belongs to no document; a line for each. All else is for people to decide:
-    the document may be added again, and its original may be the last one that there is."""
-    dropped = []
-    listed = {document.slug for document in await library.documents()}
-    for slug, found in (await _count_kinds(library)).items():
-        if slug not in listed:
-            copy = await library.engine.put_away([Trace.of(CONTENT, document_slug=slug)])
-            if copy:
-                dropped.append(
-                    f"{slug}: {found.total()} passages and elements of a document that is not "
-                    f"listed. Dropped; a copy is {copy}"
-                )
-    return dropped
 
 
 async def _count_kinds(library: Library) -> dict[str, Counter[str]]:
@@ -56,6 +39,6 @@ def _check_original(library: Library, document: Document) -> list[str]:
     path = library.originals.path(document.sha256)
     if not path.is_file():
         return [f"{document.slug}: its original ({document.source_file}) is gone"]
-    if hash_file(path) != document.sha256:
+    if hash_file(path.resolve()) != document.sha256:
         return [f"{document.slug}: its original ({document.source_file}) is damaged"]
     return []

@@ -24,15 +24,13 @@ import anyio.lowlevel
 from quinion.enrich import prompts
 from quinion.enrich.vision import HOST, NotDescribed, Remark, Vision
 from quinion.errors import BadSetting
-from quinion.pipeline.engine import Change, in_thread
+from quinion.pipeline.engine import in_thread
 from quinion.pipeline.progress import Progress
 from quinion.pipeline.tasks import together
 from quinion.pipeline.turns import Turns
 from quinion.servers.doclibrary.library import Library
 from quinion.servers.doclibrary.records import CONTENT, Figure, figure_of, figure_record
 from quinion.settings import Settings
-from quinion.store.journal import Trace
-from quinion.store.marks import Marks
 
 AT_ONCE = 2
 """Questions under way. A model on one graphics card answers no faster to more."""
@@ -71,7 +69,7 @@ class Enriching:
     def __init__(self, library: Library) -> None:
         self._library = library
         self._turns = Turns()
-        self._opened: tuple[Vision, Marks] | None = None
+        self._vision: Vision | None = None
 
     async def enrich(self, slug: str, limit: int | None, progress: Progress) -> Enrichment:
         """Describe the elements that have no description yet, `limit` of them at the most.
@@ -82,10 +80,10 @@ class Enriching:
             EnricherUnavailable: the model does not answer. What it said before is kept.
             StoreUnavailable, ModelUnavailable: as they say.
         """
-        vision, remarks = await in_thread(self._open)
+        vision = await in_thread(self._open)
         async with self._turns.take(slug):
             wanted = [one for one in await self._library.elements(slug) if _is_wanted(one)]
-            run = _Run(self._library, vision, remarks, wanted[:limit], progress)
+            run = _Run(self._library, vision, wanted[:limit], progress)
             run.result.remaining = len(wanted) - len(wanted[:limit])
             try:
                 await together(*[run.work] * AT_ONCE)
@@ -94,16 +92,10 @@ class Enriching:
                     await run.write()
             return run.result
 
-    def _open(self) -> tuple[Vision, Marks]:
-        if self._opened is None:
-            engine = self._library.engine
-            vision = make_vision(engine.settings)
-            self._library.folder.mkdir(parents=True, exist_ok=True)
-            name = f"{vision.model}, prompt {prompts.VERSION}"
-            remarks = Marks(self._library.folder / "remarks.db", name)
-            engine.at_close(remarks.close)
-            self._opened = vision, remarks
-        return self._opened
+    def _open(self) -> Vision:
+        if self._vision is None:
+            self._vision = make_vision(self._library.engine.settings)
+        return self._vision
 
 
 def make_vision(settings: Settings) -> Vision:
@@ -129,14 +121,13 @@ class _Run:
         self,
         library: Library,
         vision: Vision,
-        remarks: Marks,
         figures: list[Figure],
         progress: Progress,
     ) -> None:
         self.result = Enrichment()
         self._library = library
         self._vision = vision
-        self._remarks = remarks
+        self._prefix = f"remark {vision.model}, prompt {prompts.VERSION} "
         self._figures: Iterator[Figure] = iter(figures)
         self._total = len(figures)
         self._progress = progress
@@ -176,8 +167,7 @@ class _Run:
                 return
             records = [figure_record(figure) for figure in known]
             vectors = await in_thread(engine.model.embed, [record.text for record in records])
-            trace = Trace.at(CONTENT, *[record.id for record in records])
-            await engine.replace([Change(trace, records, vectors)])
+            await engine.write(lambda write: write.upsert(CONTENT, records, vectors))
 
     def _pass_over(self, figure: Figure, error: NotDescribed) -> None:
         self.result.not_described.append((figure, error.message))
@@ -188,12 +178,13 @@ class _Run:
     async def _find_remark(self, figure: Figure) -> Remark:
         picture = await self._library.show_element(figure)
         task = "latex" if prompts.wants_latex(figure.element) else "description"
-        key = f"{task} {hashlib.sha256(picture).hexdigest()}"
-        if (kept := await in_thread(self._remarks.get, key)) is not None:
+        engine = self._library.engine
+        key = f"{self._prefix}{task} {hashlib.sha256(picture).hexdigest()}"
+        if kept := (await in_thread(engine.store.values, key)).get(key):
             self.result.remembered += 1
             return Remark(**json.loads(kept))
         remark = await _aside(lambda: self._vision.describe(picture, figure.element))
-        await in_thread(self._remarks.set, key, json.dumps(asdict(remark)))
+        await engine.write(lambda write: write.set_value(key, json.dumps(asdict(remark))))
         self.result.asked += 1
         return remark
 

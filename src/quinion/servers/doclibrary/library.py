@@ -169,7 +169,7 @@ class Library:
             document = await self.document(slug)
             with anyio.CancelScope(shield=True):
                 await in_thread(self.originals.doubt, document.sha256)
-                await self.engine.remove(document.traces())
+                await self.engine.delete(document.selectors())
                 await in_thread(self.originals.drop, document.sha256)
                 await in_thread(self.pictures.drop, document.sha256)
             return document

@@ -15,7 +15,7 @@ from quinion.model.element import Element, ElementType, element_of_json, fold_la
 from quinion.model.passage import Passage
 from quinion.model.record import Record
 from quinion.servers.hiding import flag, is_flagged
-from quinion.store.journal import Trace
+from quinion.store.base import Selector
 
 DOCUMENTS = "library_documents"
 CONTENT = "library_content"
@@ -39,9 +39,12 @@ class Document:
     date_added: datetime
     counts: dict[str, int]
 
-    def traces(self) -> list[Trace]:
+    def selectors(self) -> list[Selector]:
         """All that belongs to it, its own line first."""
-        return [Trace.at(DOCUMENTS, self.slug), Trace.of(CONTENT, document_slug=self.slug)]
+        return [
+            Selector.by_ids(DOCUMENTS, [self.slug]),
+            Selector.by_values(CONTENT, document_slug=self.slug),
+        ]
 
 
 @dataclass(frozen=True, slots=True)

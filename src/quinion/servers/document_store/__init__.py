@@ -14,7 +14,7 @@ from quinion.servers.auth import Refusal
 from quinion.servers.backing_up import make_backup_tool
 from quinion.servers.contract import ContractServer
 from quinion.servers.document_store.answers import Failed
-from quinion.servers.document_store.check import drop_broken, find_problems
+from quinion.servers.document_store.check import find_problems
 from quinion.servers.document_store.records import CHUNKS, REGISTRY
 from quinion.servers.document_store.resources import add_resources
 from quinion.servers.document_store.tools import make_tools
@@ -60,7 +60,6 @@ def build(engine: Engine) -> ContractServer:
                 engine,
                 named(CHUNKS, REGISTRY),
                 partial(find_problems, engine),
-                partial(drop_broken, engine),
             ),
         ],
         refuse=_refuse,

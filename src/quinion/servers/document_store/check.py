@@ -3,7 +3,7 @@
 from collections import defaultdict
 
 from quinion.pipeline.engine import Engine
-from quinion.servers.document_store.records import CHUNKS, REGISTRY, traces_of
+from quinion.servers.document_store.records import CHUNKS, REGISTRY
 
 
 async def find_problems(engine: Engine) -> list[str]:
@@ -11,29 +11,20 @@ async def find_problems(engine: Engine) -> list[str]:
     return [f"{id_}: {problem}" for id_, problem in (await _find_broken(engine)).items()]
 
 
-async def drop_broken(engine: Engine) -> list[str]:
-    """Take out the documents that are not whole, for the contract knows no half ones; a line for
-    each says so."""
-    dropped = []
-    for id_, problem in (await _find_broken(engine)).items():
-        if copy := await engine.put_away(traces_of(id_)):
-            dropped.append(f"{id_}: {problem}. Dropped, ingest it again; a copy is {copy}")
-    return dropped
-
-
 async def _find_broken(engine: Engine) -> dict[str, str]:
-    """What is wrong with each document that is not whole, by its id."""
+    """What is wrong with each incomplete document, by its id."""
     places: defaultdict[str, list[int]] = defaultdict(list)
     for record in await engine.get(CHUNKS):
         places[str(record.metadata["document_id"])].append(int(record.metadata["chunk_index"]))
     listed = {r.id: int(r.metadata["chunk_count"]) for r in await engine.get(REGISTRY)}
     broken = {
-        id_: f"{len(places[id_])} chunks are stored, and the registry says {count}"
+        id_: f"{len(places[id_])} chunks are stored, and the registry says {count}: ingest it again"
         for id_, count in listed.items()
         if sorted(places[id_]) != list(range(count))
     }
     return broken | {
-        id_: f"{len(found)} chunks are stored of a document that the registry does not have"
+        id_: f"{len(found)} chunks are stored of a document that the registry does not have: "
+        "ingest it again"
         for id_, found in places.items()
         if id_ not in listed
     }

@@ -4,8 +4,7 @@
 
 Reading, chunking and embedding overlap.
 
-Until the last step nothing is written. That step is all or nothing: a process that dies in
-it leaves no trace after its next start, so what the registry lists is always whole.
+Until the last step nothing is written. That step is one transaction: all or nothing.
 """
 
 from collections.abc import Sequence
@@ -18,8 +17,9 @@ from quinion.embed.port import Vectors
 from quinion.errors import DocumentMissing, NoChunks, NoContent
 from quinion.model.chunk import Chunk
 from quinion.model.page import count_hidden_by_page, document_method
+from quinion.model.record import Metadata
 from quinion.pipeline import ingest as pipeline
-from quinion.pipeline.engine import Engine, in_thread
+from quinion.pipeline.engine import Engine, Write, in_thread
 from quinion.pipeline.ingest import Reading
 from quinion.pipeline.progress import Progress
 from quinion.pipeline.source import Source, admit
@@ -34,9 +34,10 @@ from quinion.servers.document_store.records import (
     now,
     possible_ids,
     registry_record,
-    traces_of,
+    select_document,
 )
 from quinion.servers.hiding import warn
+from quinion.store.base import Selector
 from quinion.store.filters import all_of
 
 EXTENSIONS = frozenset({".pdf", ".png", ".jpg", ".jpeg", ".tiff", ".tif", ".bmp"})
@@ -100,18 +101,27 @@ class Ingestion:
 
     async def _find(self, application_ref: str, file_hash: str) -> str | None:
         where = all_of({"application_ref": application_ref}, {"file_hash": file_hash})
-        known = await self._engine.get(REGISTRY, where=where)
-        return known[0].id if known else None
+        for record in await self._engine.get(REGISTRY, where=where):
+            chunks = Selector.by_values(CHUNKS, document_id=record.id)
+            # One that damage has left incomplete is ingested again.
+            if await self._engine.count(chunks) == record.metadata["chunk_count"]:
+                return record.id
+        return None
 
     async def _store(
         self, draft: Document, text: str, chunks: Sequence[Chunk], vectors: Vectors
     ) -> Document:
         document = replace(draft, id=await self._take_id(draft))
+
+        def store(write: Write) -> None:
+            for selector in select_document(document.id):  # what is left of an incomplete one
+                write.delete(selector)
+            write.upsert(CHUNKS, chunk_records(document, text, chunks), vectors)
+            placeholder = np.zeros((1, vectors.shape[1]), np.float32)
+            write.upsert(REGISTRY, [registry_record(document)], placeholder)
+
         try:
-            async with self._engine.writing(traces_of(document.id)) as writer:
-                await writer.upsert(CHUNKS, chunk_records(document, text, chunks), vectors)
-                placeholder = np.zeros((1, vectors.shape[1]), np.float32)
-                await writer.upsert(REGISTRY, [registry_record(document)], placeholder)
+            await self._engine.write(store)
         finally:
             self._taken.discard(document.id)
         return document
@@ -124,7 +134,9 @@ class Ingestion:
             self._taken.add(candidate)
             free = False
             try:
-                free = not await self._engine.get(REGISTRY, ids=[candidate])
+                holders = await self._engine.get(REGISTRY, ids=[candidate])
+                # An incomplete one of the same file is replaced.
+                free = all(_is_same(draft, one.metadata) for one in holders)
             finally:
                 if not free:
                     self._taken.discard(candidate)
@@ -141,7 +153,7 @@ async def delete_document(engine: Engine, document_id: str) -> None:
     """
     if not await engine.get(REGISTRY, ids=[document_id]):
         raise DocumentMissing(f"Document not found: {document_id}")
-    await engine.remove(traces_of(document_id))
+    await engine.delete(select_document(document_id))
 
 
 def _describe(
@@ -162,6 +174,13 @@ def _describe(
         ingested_at=now(),
         extraction_method=document_method(reading.pages),
         contains_drawings=reading.contains_drawings,
+    )
+
+
+def _is_same(document: Document, metadata: Metadata) -> bool:
+    return (document.file_hash, document.application_ref) == (
+        metadata["file_hash"],
+        metadata["application_ref"],
     )
 
 

@@ -11,7 +11,7 @@ from quinion.model.page import Method
 from quinion.model.record import Record
 from quinion.servers.document_store.classify import DocumentType
 from quinion.servers.hiding import flag
-from quinion.store.journal import Trace
+from quinion.store.base import Selector
 
 CHUNKS = "application_docs"
 REGISTRY = "document_registry"
@@ -41,9 +41,21 @@ def possible_ids(application_ref: str, file_hash: str) -> Iterator[str]:
         yield f"{sanitized}_{file_hash[:length]}"
 
 
-def traces_of(document_id: str) -> list[Trace]:
-    """All that belongs to a document, its place in the registry first."""
-    return [Trace.at(REGISTRY, document_id), Trace.of(CHUNKS, document_id=document_id)]
+IMPORTABLE = {
+    CHUNKS: frozenset(
+        {"application_ref", "document_id", "source_file", "page_numbers", "chunk_index"}
+    ),
+    REGISTRY: frozenset({"file_path", "file_hash", "application_ref", "chunk_count"}),
+}
+"""What another program that keeps to the contract writes: collections and required metadata."""
+
+
+def select_document(document_id: str) -> list[Selector]:
+    """All that belongs to a document."""
+    return [
+        Selector.by_ids(REGISTRY, [document_id]),
+        Selector.by_values(CHUNKS, document_id=document_id),
+    ]
 
 
 def chunk_records(document: Document, text: str, chunks: Sequence[Chunk]) -> list[Record]:

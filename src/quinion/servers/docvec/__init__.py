@@ -10,7 +10,7 @@ from functools import partial
 from quinion.pipeline.engine import Engine
 from quinion.servers.auth import Refusal
 from quinion.servers.contract import ContractServer
-from quinion.servers.docvec.check import drop_broken, find_problems, name_collections
+from quinion.servers.docvec.check import find_problems, name_collections, unlist_broken
 from quinion.servers.docvec.failures import refuse
 from quinion.servers.docvec.index import Index
 from quinion.servers.docvec.resources import add_resources
@@ -57,7 +57,7 @@ def build(engine: Engine) -> ContractServer:
                 engine,
                 partial(name_collections, index),
                 partial(find_problems, index),
-                partial(drop_broken, index),
+                partial(unlist_broken, index),
             ),
         ],
         refuse=refuse,

@@ -12,8 +12,8 @@ from quinion.embed.port import Embedder
 from quinion.model.record import Hit
 from quinion.pipeline.engine import Engine, in_thread
 from quinion.servers.docvec.records import Shelf
+from quinion.store.base import Selector
 from quinion.store.filters import Where
-from quinion.store.journal import Trace
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +76,7 @@ class Index:
 
     async def count(self) -> int:
         """How many chunks there are."""
-        return await self.engine.count(Trace(self.shelf.chunks))
+        return await self.engine.count(Selector.everything(self.shelf.chunks))
 
     async def delete_chunks(self, ids: Sequence[str]) -> list[str]:
         """Delete these chunks, and say which there were. A file without chunks goes too."""
@@ -87,26 +87,28 @@ class Index:
             if not records:
                 return []
             found = [record.id for record in records]
-            traces = [Trace.at(self.shelf.chunks, *found)]
+            selectors = [Selector.by_ids(self.shelf.chunks, found)]
             for path in {str(record.metadata["source_file"]) for record in records}:
                 going = sum(record.metadata["source_file"] == path for record in records)
                 if await self.engine.count(self.shelf.chunks_of(path)) == going:
-                    traces.append(Trace.at(self.shelf.files, path))
-            await self.engine.remove(traces)
+                    selectors.append(Selector.by_ids(self.shelf.files, [path]))
+            await self.engine.delete(selectors)
             return found
 
     async def delete_file(self, path: str) -> int:
         """Delete all that is kept of a file, and say how many chunks that were."""
         async with self.writing:
             count = await self.engine.count(self.shelf.chunks_of(path))
-            await self.engine.remove(self.shelf.all_of(path))
+            await self.engine.delete(self.shelf.all_of(path))
             return count
 
     async def clear(self) -> int:
         """Delete everything, and say how many chunks that were."""
         async with self.writing:
             count = await self.count()
-            await self.engine.remove([Trace(self.shelf.files), Trace(self.shelf.chunks)])
+            await self.engine.delete(
+                [Selector.everything(self.shelf.files), Selector.everything(self.shelf.chunks)]
+            )
             return count
 
     def _count_tokens(self, text: str) -> int:

@@ -3,14 +3,14 @@
     find → hash → plan → read and split → embed → store
 
 The last three overlap: while one group of chunks is embedded, the workers read the files of
-the next, and the one before is stored. A group is stored whole or not at all, and a file is
-never in two groups, so what is listed is always whole. A changed file keeps its earlier chunks
-until the new ones take their place.
+the next, and the one before is stored. A group is stored in one transaction, and a file is never
+in two groups, so what is listed is always complete. A changed file keeps its earlier chunks until
+the new ones take their place.
 """
 
 import errno
 import os
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -30,7 +30,7 @@ from quinion.errors import (
 )
 from quinion.model.passage import FORMATS, Format, Passage
 from quinion.model.record import Record
-from quinion.pipeline.engine import Change, in_thread
+from quinion.pipeline.engine import Write, in_thread
 from quinion.pipeline.folder import check_folder, find_files
 from quinion.pipeline.passages import read_passages
 from quinion.pipeline.progress import Progress, no_progress
@@ -40,12 +40,11 @@ from quinion.servers.docvec.index import Index, is_gone
 from quinion.servers.docvec.plan import Move, make_plan
 from quinion.servers.docvec.records import File, chunk_records, file_record, placeholder
 from quinion.servers.where import locate
-from quinion.store.journal import Trace
+from quinion.store.base import Selector
 
 GROUP_CHUNKS = 512
 """Enough to sort by length and to store in one go; little enough to lose when cancelled."""
 GROUP_FILES = 64
-"""Each file of a group is kept out of searches by a condition of its own until it is stored."""
 
 Problem = FileProblem | ToolMissing
 Embedded = tuple[list[File], Vectors]
@@ -213,64 +212,40 @@ class Indexing:
     async def _store(
         self, group: list[File], vectors: Vectors, known: dict[str, str], run: Run
     ) -> None:
-        parts = list(zip(group, _split(vectors, group), strict=True))
-        new = [part for part in parts if part[0].path not in known]
-        changed = [part for part in parts if part[0].path in known]
+        """Put the files of a group in the place of what there was of them, all or none."""
+        shelf = self._index.shelf
+        records = [record for file in group for record in chunk_records(file)]
+        lines = [file_record(file) for file in group]
+
+        def store(write: Write) -> None:
+            for file in group:
+                write.delete(shelf.chunks_of(file.path))
+            write.upsert(shelf.chunks, records, vectors)
+            write.upsert(shelf.files, lines, placeholder(len(lines)))
+
         async with self._index.writing:
-            if new:
-                await self._add(new)
-            for file, rows in changed:
-                await self._replace(file.path, [file_record(file)], chunk_records(file), rows)
+            await self._index.engine.write(store)
         run.indexed.update({file.path: file.chunk_ids for file in group})
         run.hidden.update({file.path: file.hidden for file in group if file.hidden})
-        run.updated += len(changed)
-
-    async def _add(self, parts: list[tuple[File, Vectors]]) -> None:
-        shelf = self._index.shelf
-        files = [file for file, _ in parts]
-        traces = [trace for file in files for trace in shelf.all_of(file.path)]
-        async with self._index.engine.writing(traces) as writer:
-            records = [record for file in files for record in chunk_records(file)]
-            await writer.upsert(shelf.chunks, records, np.concatenate([rows for _, rows in parts]))
-            lines = [file_record(file) for file in files]
-            await writer.upsert(shelf.files, lines, placeholder(len(lines)))
+        run.updated += sum(file.path in known for file in group)
 
     async def _move(self, move: Move) -> None:
         """Let the chunks of a file that is elsewhere now say so."""
         shelf, path = self._index.shelf, str(move.source.path)
         async with self._index.writing:
-            store = await self._index.engine.store()
-            old, vectors = await in_thread(store.get_with_vectors, shelf.chunks_of(move.old))
             [line] = await self._index.engine.get(shelf.files, ids=[move.old])
-            chunks = [
-                Record(chunk.id, chunk.text, {**chunk.metadata, "source_file": path})
-                for chunk in old
-            ]
             line = Record(path, move.source.path.name, line.metadata)
-            await self._replace(path, [line], chunks, vectors, was=move.old)
 
-    async def _replace(
-        self,
-        path: str,
-        lines: list[Record],
-        chunks: list[Record],
-        vectors: Vectors,
-        *,
-        was: str | None = None,
-    ) -> None:
-        """Put these in the place of all that there was of a file, under this path or another."""
-        shelf = self._index.shelf
-        paths = dict.fromkeys((path, was or path))
-        await self._index.engine.replace(
-            [
-                Change(Trace.at(shelf.files, *paths), lines, placeholder(len(lines))),
-                Change(shelf.chunks_of(was or path), chunks, vectors),
-            ]
-        )
+            def store(write: Write) -> None:
+                write.update_metadata(shelf.chunks_of(move.old), {"source_file": path})
+                write.delete(Selector.by_ids(shelf.files, [move.old]))
+                write.upsert(shelf.files, [line], placeholder(1))
+
+            await self._index.engine.write(store)
 
     async def _remove(self, path: str) -> None:
         async with self._index.writing:
-            await self._index.engine.remove(self._index.shelf.all_of(path))
+            await self._index.engine.delete(self._index.shelf.all_of(path))
 
 
 class _Report:
@@ -336,13 +311,6 @@ async def _groups(files: MemoryObjectReceiveStream[File]) -> AsyncIterator[list[
             group = []
     if group:
         yield group
-
-
-def _split(vectors: Vectors, group: Sequence[File]) -> Iterator[Vectors]:
-    start = 0
-    for file in group:
-        yield vectors[start : start + len(file.passages)]
-        start += len(file.passages)
 
 
 def _embedded(passage: Passage) -> str:

@@ -11,7 +11,7 @@ from quinion.model.passage import Format, Passage
 from quinion.model.record import Record
 from quinion.pipeline.source import Source
 from quinion.servers.hiding import flag
-from quinion.store.journal import Trace
+from quinion.store.base import Selector
 
 CHUNKS, FILES = "docvec-chunks.", "docvec-files."
 """What the names of collections begin with; that of the shelf follows."""
@@ -41,13 +41,13 @@ class Shelf:
     def files(self) -> str:
         return f"{FILES}{self.name}"
 
-    def chunks_of(self, path: str) -> Trace:
+    def chunks_of(self, path: str) -> Selector:
         """The chunks of a file."""
-        return Trace.of(self.chunks, source_file=path)
+        return Selector.by_values(self.chunks, source_file=path)
 
-    def all_of(self, path: str) -> list[Trace]:
-        """All that is kept of a file, its line in the list of files first."""
-        return [Trace.at(self.files, path), self.chunks_of(path)]
+    def all_of(self, path: str) -> list[Selector]:
+        """All that is kept of a file: its line in the list of files, and its chunks."""
+        return [Selector.by_ids(self.files, [path]), self.chunks_of(path)]
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,13 +14,12 @@ from quinion.servers.auth import Refusal
 from quinion.servers.contract import ContractServer
 from quinion.servers.icons import draw_icon
 from quinion.servers.policy_kb.answers import Failed
-from quinion.servers.policy_kb.check import find_problems, mend
+from quinion.servers.policy_kb.check import find_problems, repair
 from quinion.servers.policy_kb.knowledge import KnowledgeBase
 from quinion.servers.policy_kb.records import CHUNKS
 from quinion.servers.policy_kb.resources import add_resources
 from quinion.servers.policy_kb.tools import make_keeper_tools, make_tools
 from quinion.servers.verifying import make_verify_tool, named
-from quinion.store.marks import Marks
 from quinion.store.registry import open_registry
 
 NAME = "policy-kb"
@@ -73,7 +72,7 @@ def build(engine: Engine) -> ContractServer:
         unlisted=[
             *make_keeper_tools(knowledge),
             make_verify_tool(
-                engine, named(CHUNKS), partial(find_problems, knowledge), partial(mend, knowledge)
+                engine, named(CHUNKS), partial(find_problems, knowledge), partial(repair, knowledge)
             ),
         ],
         refuse=_refuse,
@@ -88,9 +87,7 @@ def open_knowledge(engine: Engine) -> KnowledgeBase:
     home = engine.settings.home
     registry = open_registry(home / REGISTRY_FILE, engine.settings.redis_url)
     engine.at_close(registry.close)
-    marks = Marks(home / "marks.db", engine.place)
-    engine.at_close(marks.close)
-    return KnowledgeBase(engine, registry, marks)
+    return KnowledgeBase(engine, registry)
 
 
 def word_refusal(refusal: Refusal) -> str:

@@ -18,14 +18,14 @@ from quinion.model.page import count_hidden_by_page, document_method
 from quinion.model.policy import Policy, RevisionStatus, RevisionUpdate
 from quinion.model.section import SectionChunk
 from quinion.pipeline import ingest as pipeline
-from quinion.pipeline.engine import Change, in_thread
+from quinion.pipeline.engine import Write, in_thread
 from quinion.pipeline.progress import Progress
 from quinion.pipeline.source import Source, admit
 from quinion.pipeline.turns import Turns
 from quinion.servers.hiding import warn
 from quinion.servers.policy_kb.answers import Ingested
-from quinion.servers.policy_kb.knowledge import KnowledgeBase
-from quinion.servers.policy_kb.records import chunk_records, trace_of
+from quinion.servers.policy_kb.knowledge import KnowledgeBase, note_followed
+from quinion.servers.policy_kb.records import CHUNKS, chunk_records, select_revision
 
 EXTENSIONS = frozenset({".pdf"})
 
@@ -91,16 +91,15 @@ class Ingestion:
                 chunk_count=len(chunks),
                 ingested_at=datetime.now(UTC),
             )
-            change = Change(
-                trace_of(policy.source, revision_id),
-                chunk_records(policy, revision, chunks),
-                vectors,
-            )
-            await engine.replace(
-                [change],
-                partial(in_thread, registry.update_revision, policy.source, revision_id, done),
-            )
-            await self._knowledge.note_followed(revision)
+
+            def replace_chunks(write: Write) -> None:
+                write.delete(select_revision(policy.source, revision_id))
+                write.upsert(CHUNKS, chunk_records(policy, revision, chunks), vectors)
+                note_followed(write, revision)
+                # Before the commit: if it fails, the chunks are as they were.
+                registry.update_revision(policy.source, revision_id, done)
+
+            await engine.write(replace_chunks)
         return Ingested(
             source=policy.source,
             revision_id=revision_id,

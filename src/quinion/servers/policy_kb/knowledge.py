@@ -1,12 +1,12 @@
 """The knowledge base: the registry says which text holds when, the store has the texts.
 
-The two can't be changed in one transaction, and other programs may write the registry. So
-the registry is the truth, and the store follows it:
+The registry may be in Redis, and other programs may write it. So the two can't be changed in one
+transaction: the registry is the truth, and the store follows it.
 
 - Before every search the dates and labels on chunks are brought into step with the registry
-  (`in_step`). A mark for each revision says what its chunks carry.
-- An operation that changes both marks the revision as busy first. What a process that died
-  has left busy is mended at the next start (`_mend`): the registry then counts what is there.
+  (`in_step`). A key for each revision, in the store's key-value table, says what its chunks carry.
+- An operation that changes both marks the revision as busy first. What a process that died has
+  left busy is repaired at the next start (`_recover`): the registry then counts what is there.
 """
 
 import logging
@@ -27,7 +27,7 @@ from quinion.model.policy import (
 )
 from quinion.model.record import Hit
 from quinion.model.revisions import Plan, latest_effective, resolve
-from quinion.pipeline.engine import Engine, in_thread
+from quinion.pipeline.engine import Engine, Write, in_thread
 from quinion.pipeline.turns import Turns
 from quinion.search.query import check_query
 from quinion.servers.policy_kb.records import (
@@ -36,26 +36,27 @@ from quinion.servers.policy_kb.records import (
     followed_metadata,
     in_force_on,
     of_sources,
-    trace_of,
+    select_revision,
 )
 from quinion.store.filters import all_of
-from quinion.store.marks import Marks
 from quinion.store.registry import PolicyRegistry
 
 log = logging.getLogger(__name__)
+
+FOLLOWED, BUSY = "policy followed ", "policy busy "
+"""What keys of the store's key-value table begin with."""
 
 
 class KnowledgeBase:
     """Policies, their revisions, and the chunks of those."""
 
-    def __init__(self, engine: Engine, registry: PolicyRegistry, marks: Marks) -> None:
+    def __init__(self, engine: Engine, registry: PolicyRegistry) -> None:
         self.engine = engine
         self._registry = registry
-        self._marks = marks
         self._stepping = anyio.Lock()
         self._turns = Turns()
         self._busy: set[str] = set()
-        self._mended = False
+        self._recovered = False
 
     async def registry(self) -> PolicyRegistry:
         """The registry, in agreement with what the store has.
@@ -63,14 +64,14 @@ class KnowledgeBase:
         Raises:
             RegistryUnavailable, StoreUnavailable: as they say.
         """
-        if not self._mended:
+        if not self._recovered:
             # Asked before the lock is taken: those who wait for a registry that hangs wait for
             # it together, and not one after the other.
             await in_thread(self._registry.ping)
             async with self._stepping:
-                if not self._mended:
-                    await self._mend()
-                    self._mended = True
+                if not self._recovered:
+                    await self._recover()
+                    self._recovered = True
         return self._registry
 
     async def search(
@@ -157,17 +158,17 @@ class KnowledgeBase:
         """Delete the revision's chunks, and say how many they were. Its entry stays, and says
         that it has none."""
         registry = await self.registry()
-        trace = trace_of(source, revision_id)
+        selector = select_revision(source, revision_id)
         async with self.busy((source, revision_id)):
-            count = await self.engine.count(trace)
+            count = await self.engine.count(selector)
             # First, so that a registry that fails changes nothing.
             try:
                 await in_thread(
                     registry.update_revision, source, revision_id, RevisionUpdate(chunk_count=0)
                 )
             except PolicyProblem:
-                log.info("%r is not registered; its chunks are removed", str(trace))
-            await self.engine.remove([trace])
+                log.info("%r %r is not registered; its chunks are removed", source, revision_id)
+            await self.engine.delete([selector])
         return count
 
     async def delete_revision(self, source: str, revision_id: str) -> Revision:
@@ -175,7 +176,7 @@ class KnowledgeBase:
         registry = await self.registry()
         async with self.busy((source, revision_id)):
             deleted = await in_thread(registry.delete_revision, source, revision_id)
-            await self.engine.remove([trace_of(source, revision_id)])
+            await self.engine.delete([select_revision(source, revision_id)])
         return deleted
 
     async def in_step(self) -> dict[str, list[Revision]]:
@@ -188,15 +189,23 @@ class KnowledgeBase:
         if late:
             async with self._stepping:
                 shelves, late = await in_thread(self._compare)
-                for revision in late:
-                    trace = trace_of(revision.source, revision.revision_id)
-                    await self.engine.set_metadata(trace, followed_metadata(revision))
-                    await self.note_followed(revision)
+                await self.follow(late)
         return shelves
+
+    async def follow(self, revisions: Sequence[Revision]) -> None:
+        """Write the registry's dates and labels onto the chunks of these revisions."""
+
+        def set_dates(write: Write) -> None:
+            for revision in revisions:
+                selector = select_revision(revision.source, revision.revision_id)
+                write.update_metadata(selector, followed_metadata(revision))
+                note_followed(write, revision)
+
+        await self.engine.write(set_dates)
 
     def _compare(self) -> tuple[dict[str, list[Revision]], list[Revision]]:
         """All revisions, and those whose chunks carry something else than they should."""
-        marks = self._marks.all()
+        marks = self.engine.store.values(FOLLOWED)
         shelves = self._registry.list_all_revisions()
         late = [
             revision
@@ -207,42 +216,41 @@ class KnowledgeBase:
         ]
         return shelves, late
 
-    async def note_followed(self, revision: Revision) -> None:
-        """Note that the revision's chunks carry its dates and label."""
-        await in_thread(self._marks.set, _followed_key(revision), _followed_mark(revision))
-
     @asynccontextmanager
     async def busy(self, key: Key) -> AsyncIterator[None]:
         """While registry and store are changed for this revision, by one at a time.
 
-        A failure inside is mended at the next use; a death, at the next start.
+        A failure inside is repaired at the next use; a death, at the next start.
         """
         mark = _busy_key(*key)
         async with self._turns.take(key):
             self._busy.add(mark)
             try:
-                await in_thread(self._marks.set, mark, "busy")
+                await self.engine.write(lambda write: write.set_value(mark, "busy"))
                 yield
-                await in_thread(self._marks.drop, mark)
+                await self._clear(mark)
             except BaseException:
-                self._mended = False
+                self._recovered = False
                 raise
             finally:
                 self._busy.discard(mark)
 
-    async def _mend(self) -> None:
+    async def _recover(self) -> None:
         """Let the registry count the chunks that are there, of revisions that were left busy."""
-        marks = await in_thread(self._marks.all)
+        marks = await in_thread(self.engine.store.values, BUSY)
         shelves = await in_thread(self._registry.list_all_revisions)
         for revision in (r for shelf in shelves.values() for r in shelf):
             busy = _busy_key(revision.source, revision.revision_id)
             if busy in marks and busy not in self._busy:
                 await self.count_again(revision)
-                await in_thread(self._marks.drop, busy)
+                await self._clear(busy)
+
+    async def _clear(self, key: str) -> None:
+        await self.engine.write(lambda write: write.delete_value(key))
 
     async def count_again(self, revision: Revision) -> None:
         """Let the registry say how many chunks of the revision there are."""
-        count = await self.engine.count(trace_of(revision.source, revision.revision_id))
+        count = await self.engine.count(select_revision(revision.source, revision.revision_id))
         if count == revision.chunk_count:
             return
         log.warning(
@@ -260,8 +268,13 @@ class KnowledgeBase:
         )
 
 
+def note_followed(write: Write, revision: Revision) -> None:
+    """Note that the revision's chunks carry its dates and label."""
+    write.set_value(_followed_key(revision), _followed_mark(revision))
+
+
 def _followed_key(revision: Revision) -> str:
-    return f"followed {revision.source} {revision.revision_id}"
+    return f"{FOLLOWED}{revision.source} {revision.revision_id}"
 
 
 def _followed_mark(revision: Revision) -> str:
@@ -269,4 +282,4 @@ def _followed_mark(revision: Revision) -> str:
 
 
 def _busy_key(source: str, revision_id: str) -> str:
-    return f"busy {source} {revision_id}"
+    return f"{BUSY}{source} {revision_id}"

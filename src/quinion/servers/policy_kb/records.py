@@ -9,8 +9,8 @@ from quinion.model.policy import Policy, Revision
 from quinion.model.record import Metadata, Record
 from quinion.model.section import SectionChunk
 from quinion.servers.hiding import flag, is_flagged
+from quinion.store.base import Selector
 from quinion.store.filters import Where, all_of, any_of
-from quinion.store.journal import Trace
 
 CHUNKS = "policy_docs"
 
@@ -20,9 +20,20 @@ Key = tuple[str, str]
 _PATH_JOINT = "\n"
 
 
-def trace_of(source: str, revision_id: str) -> Trace:
+IMPORTABLE = {
+    CHUNKS: frozenset(
+        {
+            *("source", "source_title", "revision_id", "version_label", "effective_from"),
+            *("effective_to", "section_ref", "page_number", "chunk_index"),
+        }
+    )
+}
+"""What another program that keeps to the contract writes: collections and required metadata."""
+
+
+def select_revision(source: str, revision_id: str) -> Selector:
     """All chunks of a revision."""
-    return Trace.of(CHUNKS, source=source, revision_id=revision_id)
+    return Selector.by_values(CHUNKS, source=source, revision_id=revision_id)
 
 
 def followed_metadata(revision: Revision) -> Metadata:

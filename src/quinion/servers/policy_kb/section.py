@@ -11,9 +11,8 @@ from quinion.model.policy import Revision
 from quinion.model.section import SectionChunk
 from quinion.servers.policy_kb.answers import Section
 from quinion.servers.policy_kb.knowledge import KnowledgeBase
-from quinion.servers.policy_kb.records import CHUNKS, chunk_of, trace_of
+from quinion.servers.policy_kb.records import CHUNKS, chunk_of, select_revision
 from quinion.servers.room import how_many_fit
-from quinion.store.filters import all_of
 
 NEAREST = 5
 MOST_CHOICES = 20
@@ -62,8 +61,7 @@ async def list_sections(knowledge: KnowledgeBase, revision: Revision) -> list[st
 
 
 async def _read_chunks(knowledge: KnowledgeBase, revision: Revision) -> list[SectionChunk]:
-    fields = trace_of(revision.source, revision.revision_id).fields
-    where = all_of(*({field: value} for field, value in fields))
+    where = select_revision(revision.source, revision.revision_id).where
     records = await knowledge.engine.get(CHUNKS, where=where)
     return sorted(map(chunk_of, records), key=lambda chunk: chunk.index)
 

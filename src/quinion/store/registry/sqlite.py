@@ -13,9 +13,10 @@ from contextlib import contextmanager
 from datetime import date, datetime
 from pathlib import Path
 
-from quinion.errors import RegistryUnavailable
+from quinion.errors import RegistryUnavailable, StoreUnavailable
 from quinion.model.policy import Policy, Revision
 from quinion.model.revisions import Plan
+from quinion.store.embedded.schema import check_version
 from quinion.store.registry.port import Planner
 from quinion.store.registry.rows import Plain, read_policy, read_revision, row_of
 
@@ -49,8 +50,11 @@ CREATE TABLE IF NOT EXISTS revisions (
     error TEXT,
     PRIMARY KEY (source, revision_id)
 ) STRICT;
+PRAGMA user_version=1;
 COMMIT;
 """
+VERSION = 1
+"""The version of this schema. Files of quinion 0.1 have it too, and say 0."""
 
 _REVISIONS = """
 SELECT * FROM revisions
@@ -165,15 +169,31 @@ def _open(path: Path) -> sqlite3.Connection:
         path, timeout=BUSY_TIMEOUT_S, check_same_thread=False, isolation_level=None
     )
     try:
+        version = _read_version(database, path)
         database.row_factory = sqlite3.Row
         _switch_to_log(database)
         database.execute("PRAGMA synchronous=FULL")
         database.execute("PRAGMA foreign_keys=ON")
-        database.executescript(_SCHEMA)
-    except sqlite3.Error:
+        if version < VERSION:
+            database.executescript(_SCHEMA)
+    except BaseException:
         database.close()
         raise
     return database
+
+
+def _read_version(database: sqlite3.Connection, path: Path) -> int:
+    """The schema version of the file; 0 if it is new, or of quinion 0.1.
+
+    Raises:
+        RegistryUnavailable: a newer quinion wrote it.
+    """
+    [(version,)] = database.execute("PRAGMA user_version")
+    try:
+        check_version(version, VERSION, path)
+    except StoreUnavailable as error:
+        raise RegistryUnavailable(error.message) from error
+    return int(version)
 
 
 def _switch_to_log(database: sqlite3.Connection) -> None:

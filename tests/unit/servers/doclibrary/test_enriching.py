@@ -6,7 +6,7 @@ import subprocess
 import sys
 import time
 from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, closing
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +27,7 @@ from quinion.servers.doclibrary.enriching import MOST_IN_A_ROW, Enriching, Enric
 from quinion.servers.doclibrary.library import Library
 from quinion.servers.doclibrary.records import Figure
 from quinion.settings import Settings
+from quinion.store.embedded.store import EmbeddedStore
 from tests.element_documents import Paper
 from tests.json_server import hang, refuse
 from tests.vision_server import LATEX, MODEL, Question, VisionServer, tell, vision_server
@@ -189,13 +190,22 @@ async def test_a_limit_leaves_the_rest_for_later(home: Path, server: VisionServe
         assert await described(library) == LABELS
 
 
+def copy_remarks(home: Path, other: Path) -> None:
+    """Copy the answers of the vision model, which are key-values of the store."""
+    with closing(EmbeddedStore(home / "store")) as source:
+        remarks = source.values("remark ")
+    with closing(EmbeddedStore(other / "store")) as target, target.transaction() as transaction:
+        for key, value in remarks.items():
+            transaction.set_value(key, value)
+
+
 async def test_a_document_that_is_added_again_is_described_without_a_question(
     home: Path, server: VisionServer, added: tuple[Path, int], tmp_path: Path
 ) -> None:
     async with opened(home, server) as library:
         await enrich(library)
     anew = copy(added[0], tmp_path / "anew")
-    shutil.copy(home / "library" / "remarks.db", anew / "library" / "remarks.db")
+    copy_remarks(home, anew)
     async with opened(anew, server) as library:
         result = await enrich(library)
         assert (result.asked, result.remembered) == (0, 5)
@@ -209,7 +219,7 @@ async def test_another_model_is_asked_itself(
     async with opened(home, server) as library:
         await enrich(library)
     anew = copy(added[0], tmp_path / "anew")
-    shutil.copy(home / "library" / "remarks.db", anew / "library" / "remarks.db")
+    copy_remarks(home, anew)
     async with opened(anew, server, vision_model="another") as library:
         with pytest.raises(EnricherUnavailable, match="The model `another` does not exist"):
             await enrich(library)

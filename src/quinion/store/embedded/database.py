@@ -1,0 +1,143 @@
+"""Connections to `store.db`: one writer, and some readers that do not wait for it.
+
+SQLite in WAL mode with `synchronous=FULL`: a reader sees the snapshot of its first query, and
+what was committed is on the disk. In memory there is one connection, which readers and the
+writer take in turns.
+"""
+
+import sqlite3
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from queue import Empty, LifoQueue
+
+from quinion.errors import StoreUnavailable
+from quinion.store.embedded.schema import migrate
+
+FILE = "store.db"
+REPAIR = "Run quinion verify --repair and, if that does not help, quinion rebuild."
+DAMAGE = frozenset(
+    {
+        sqlite3.SQLITE_CORRUPT,
+        sqlite3.SQLITE_NOTADB,
+        sqlite3.SQLITE_ERROR,  # a table or column is gone
+        sqlite3.SQLITE_CONSTRAINT,  # none is violated by what is written here
+    }
+)
+"""Result codes of SQLite that an intact file does not lead to."""
+READERS = 8
+"""Connections for reading; a ninth reader waits. SQLite keeps the files of a closed connection
+open while there is another."""
+
+
+class Database:
+    """The database of one store; `folder` None: in memory."""
+
+    def __init__(self, folder: Path | None) -> None:
+        self._folder = folder
+        self._freezing = threading.Lock()
+        self._writing = threading.Lock()
+        self._writing_thread = 0
+        self._idle: LifoQueue[sqlite3.Connection] = LifoQueue()
+        self._readers = threading.Semaphore(READERS)
+        with self.failures():
+            if folder:
+                folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            self._writer = self._connect()
+            try:
+                migrate(self._writer, folder)
+            except BaseException:
+                self._writer.close()
+                raise
+
+    def close(self) -> None:
+        """Close all connections."""
+        while not self._idle.empty():
+            self._idle.get().close()
+        self._writer.close()
+
+    @contextmanager
+    def read(self) -> Iterator[sqlite3.Connection]:
+        """A connection on one snapshot."""
+        if self._folder is None:
+            self._check_thread()
+            with self._writing, self.failures():
+                yield self._writer
+            return
+        with self._readers, self.failures():
+            try:
+                reader = self._idle.get_nowait()
+            except Empty:
+                reader = self._connect()
+            try:
+                reader.execute("BEGIN")
+                yield reader
+            finally:
+                if reader.in_transaction:
+                    reader.execute("ROLLBACK")
+                self._idle.put(reader)
+
+    @contextmanager
+    def write(self) -> Iterator[sqlite3.Connection]:
+        """The writer's connection in a transaction: committed when the block ends, else rolled
+        back."""
+        self._check_thread()
+        with self._freezing, self._writing, self.failures():
+            self._writing_thread = threading.get_ident()
+            try:
+                self._writer.execute("BEGIN IMMEDIATE")
+                yield self._writer
+                self._writer.execute("COMMIT")
+            except BaseException:
+                if self._writer.in_transaction:  # SQLite rolls back by itself on a full disk
+                    self._writer.execute("ROLLBACK")
+                raise
+            finally:
+                self._writing_thread = 0
+
+    def _check_thread(self) -> None:
+        """A thread that waited for itself would wait for ever."""
+        if self._writing_thread == threading.get_ident():
+            raise RuntimeError("This thread has a transaction open; finish it first.")
+
+    @contextmanager
+    def freeze(self) -> Iterator[None]:
+        """Keep writers waiting, and not readers."""
+        with self._freezing:
+            yield
+
+    @contextmanager
+    def failures(self) -> Iterator[None]:
+        """Turn what SQLite and the file system raise into StoreUnavailable."""
+        try:
+            yield
+        except (sqlite3.Error, OSError) as error:
+            if is_damage(error):
+                raise StoreUnavailable(
+                    f"The store in {self._folder} is damaged: {error}. {REPAIR}"
+                ) from error
+            raise StoreUnavailable(
+                f"The store in {self._folder} failed: {error}. "
+                "Check that the disk is not full and that the folder is writable."
+            ) from error
+
+    def _connect(self) -> sqlite3.Connection:
+        path = self._folder / FILE if self._folder else ":memory:"
+        connection = sqlite3.connect(path, check_same_thread=False, isolation_level=None)
+        try:
+            connection.execute("PRAGMA journal_mode=WAL")
+            connection.execute("PRAGMA synchronous=FULL")
+        except sqlite3.Error:
+            connection.close()
+            raise
+        return connection
+
+
+def is_damage(error: Exception) -> bool:
+    """Whether SQLite reports a damaged file, rather than one that can't be used now."""
+    if not isinstance(error, sqlite3.Error):
+        return False
+    # Text with a flipped bit may not be UTF-8: Python reports that without an SQLite code.
+    code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_CORRUPT)
+    return code & 0xFF in DAMAGE

@@ -1,0 +1,97 @@
+"""Rows of `store.db` as records and collections."""
+
+import json
+import sqlite3
+from collections.abc import Sequence
+from typing import Any
+
+from quinion.errors import StoreUnavailable
+from quinion.model.record import Metadata, Record
+from quinion.store.base import Selector
+from quinion.store.embedded.database import REPAIR
+from quinion.store.embedded.metadata_index import find_candidates
+from quinion.store.embedded.vector_index import Collection
+from quinion.store.filters import Where, matches
+
+_ALL = "SELECT number, id, text, metadata, slot FROM records WHERE collection = ?"
+_BY_ID = """
+SELECT number, id, text, metadata, slot FROM records
+WHERE collection = ? AND id IN (SELECT value FROM json_each(?))
+"""
+_BY_SLOT = """
+SELECT number, id, text, metadata, slot FROM records
+WHERE collection = ? AND slot IN (SELECT value FROM json_each(?))
+"""
+
+
+class Row:
+    """A record with its slot. Slots and metadata are read more often than texts."""
+
+    __slots__ = ("record", "slot")
+
+    def __init__(self, id_: str, text: str, metadata: str, slot: int) -> None:
+        try:
+            self.record = Record(_text(id_), _text(text), json.loads(_text(metadata)))
+        except ValueError as error:
+            raise StoreUnavailable(f"The record {id_} is damaged ({error}). {REPAIR}") from error
+        self.slot = slot
+
+
+def find_collection(database: sqlite3.Connection, name: str) -> Collection | None:
+    """The collection of that name."""
+    query = "SELECT number, dimensions, model, centre, version FROM collections WHERE name = ?"
+    for row in database.execute(query, (name,)):
+        return Collection(*row)
+    return None
+
+
+def find_by_ids(database: sqlite3.Connection, number: int, ids: Sequence[str]) -> list[Row]:
+    """The records with these ids, in the order of their insertion."""
+    return _rows(database.execute(_BY_ID, (number, json.dumps(list(ids)))).fetchall())
+
+
+def find_by_slots(database: sqlite3.Connection, number: int, slots: Sequence[int]) -> list[Row]:
+    """The records at these slots, in the order of their insertion."""
+    return _rows(database.execute(_BY_SLOT, (number, json.dumps(list(slots)))).fetchall())
+
+
+def find_matching(database: sqlite3.Connection, number: int, where: Where | None) -> list[Row]:
+    """The records that match, in the order of their insertion; all of them without a filter."""
+    mask = None
+    if where:
+        mask = find_candidates(database, number, where, count_slots(database, number))
+    if where is None or mask is None:
+        found = _rows(database.execute(_ALL, (number,)).fetchall())
+    else:
+        found = find_by_slots(database, number, mask.nonzero()[0].tolist())
+    return [row for row in found if not where or matches(row.record.metadata, where)]
+
+
+def find_selected(database: sqlite3.Connection, number: int, selector: Selector) -> list[Row]:
+    """The selected records, in the order of their insertion."""
+    if selector.ids is not None:
+        return find_by_ids(database, number, selector.ids)
+    return find_matching(database, number, selector.where)
+
+
+def count_slots(database: sqlite3.Connection, number: int) -> int:
+    """The number of slots up to the last one that is used."""
+    query = "SELECT max(slot) FROM records WHERE collection = ?"
+    [(last,)] = database.execute(query, (number,))
+    return 0 if last is None else int(last) + 1
+
+
+def dump(metadata: Metadata) -> str:
+    """Metadata as it is written."""
+    return json.dumps(dict(metadata), ensure_ascii=False)
+
+
+def _rows(found: Sequence[Any]) -> list[Row]:
+    return [Row(*row[1:]) for row in sorted(found)]
+
+
+def _text(value: object) -> str:
+    """What SQLite returns for a text column; a flipped bit may have changed its type."""
+    if not isinstance(value, str):
+        raise StoreUnavailable(f"The store is damaged: {value!r} is not a text. {REPAIR}")
+    return value

@@ -1,0 +1,382 @@
+"""The embedded store: all records with their vectors, in one folder or in memory.
+
+`store.db` (SQLite) has the texts and the metadata, `vector_index` the vectors, `metadata_index`
+finds records by what their metadata says, and `outbox` lists what the mirror lacks. A document
+is one transaction over all of them. There is one writer at a time, and readers do not wait for
+it: each read is of one snapshot.
+"""
+
+import shutil
+import sqlite3
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import Protocol
+
+import numpy as np
+
+from quinion.errors import InvalidInput, StoreUnavailable
+from quinion.model.record import Hit, Record, score_of_distance
+from quinion.store.archive import copy_database
+from quinion.store.base import IntegrityReport, Selector, Vectors
+from quinion.store.embedded import outbox
+from quinion.store.embedded.bitmap import Mask
+from quinion.store.embedded.checksum import sum_record
+from quinion.store.embedded.database import FILE, Database
+from quinion.store.embedded.metadata_index import (
+    MetadataIndex,
+    all_slots,
+    decoding,
+    find_candidates,
+)
+from quinion.store.embedded.outbox import Entry
+from quinion.store.embedded.raw_reader import Check, RawReader
+from quinion.store.embedded.rows import (
+    Row,
+    count_slots,
+    dump,
+    find_by_ids,
+    find_by_slots,
+    find_collection,
+    find_matching,
+    find_selected,
+)
+from quinion.store.embedded.snapshots import Snapshots
+from quinion.store.embedded.transaction import EmbeddedTransaction
+from quinion.store.embedded.vector_index import CODES, VECTORS, Collection, VectorIndex
+from quinion.store.filters import Where, matches
+
+_REPAIR = """
+UPDATE records SET text = ?, metadata = ?, checksum = ?
+WHERE collection = ? AND slot = ? AND checksum = ?
+"""
+WIDER = 8
+"""How many more vectors are looked at, each time that too few of the nearest match."""
+
+
+class Mirror(Protocol):
+    """A copy of the store elsewhere, which is fed from the outbox."""
+
+    def notify(self) -> None:
+        """Something was committed."""
+        ...
+
+    def flush(self) -> None:
+        """Send all that the mirror lacks, now."""
+        ...
+
+    def fetch(self, collection: str, ids: Sequence[str]) -> dict[str, tuple[Record, Vectors]]:
+        """The mirror's copies of these records, as far as it has them."""
+        ...
+
+    def check(self, collection: str, *, repair: bool) -> list[str]: ...
+
+    def close(self) -> None:
+        """Send what is left and stop."""
+        ...
+
+
+class EmbeddedStore:
+    """The store in a folder; None: in memory. Implements `store.base.VectorStore`.
+
+    `mirrored`: changes are noted in the outbox for a mirror, which is set by `attach`. They are
+    also noted while a mirror that there was is off, so that it can catch up later.
+    """
+
+    def __init__(self, folder: Path | None, *, mirrored: bool = False) -> None:
+        self.folder = folder
+        if folder:
+            _check_not_lost(folder)
+        self.mirror: Mirror | None = None
+        self._database = Database(folder)
+        self._snapshots = Snapshots()
+        self._metadata = MetadataIndex()
+        self._vectors = VectorIndex(folder)
+        self._protected: dict[int, set[int]] = {}
+        self._live: dict[int, tuple[int, Mask]] = {}
+        self._caching = threading.Lock()
+        with self._read() as database:
+            self._mirrored = mirrored or outbox.was_used(database)
+        self._delete_dropped_files()
+
+    def close(self) -> None:
+        """Release the files, after the mirror got what it lacks."""
+        if self.mirror:
+            self.mirror.close()
+        self._vectors.close()
+        self._database.close()
+
+    @contextmanager
+    def transaction(self) -> Iterator[EmbeddedTransaction]:
+        try:
+            with self._database.write() as database:
+                transaction = EmbeddedTransaction(
+                    database,
+                    self._metadata,
+                    self._vectors,
+                    self._protected,
+                    mirrored=self._mirrored,
+                )
+                yield transaction
+                # Before the commit: the next transaction must not reuse these slots yet.
+                for number, slots in transaction.freed.items():
+                    self._protected.setdefault(number, set()).update(slots)
+        except BaseException:
+            self._metadata.clear_cache()
+            self._vectors.forget_codes()
+            raise
+        self._snapshots.after_current(lambda: self._reclaim(transaction))
+        if self.mirror:
+            self.mirror.notify()
+
+    def get(
+        self, collection: str, *, ids: Sequence[str] | None = None, where: Where | None = None
+    ) -> list[Record]:
+        with self._read() as database:
+            found = find_collection(database, collection)
+            if found is None:
+                return []
+            if ids is None:
+                rows = find_matching(database, found.number, where)
+            else:
+                rows = find_by_ids(database, found.number, ids)
+            records = [row.record for row in rows]
+            return [one for one in records if not where or matches(one.metadata, where)]
+
+    def get_with_vectors(self, selector: Selector) -> tuple[list[Record], Vectors]:
+        with self._read() as database:
+            found = find_collection(database, selector.collection)
+            rows = find_selected(database, found.number, selector) if found else []
+            if found is None or not rows:
+                return [], np.empty((0, 0), np.float32)
+            return [row.record for row in rows], self._take(database, found, rows)
+
+    def search_vectors(
+        self, collection: str, vector: Vectors, limit: int, where: Where | None = None
+    ) -> list[Hit]:
+        with self._read() as database:
+            found = find_collection(database, collection)
+            if found is None:
+                return []
+            mask = self._find_live(database, found)
+            if where:
+                candidates = find_candidates(database, found.number, where, len(mask))
+                mask = mask if candidates is None else mask & candidates
+            most = limit
+            while True:
+                slots, distances = self._vectors.nearest(database, found, vector, most, mask)
+                rows = find_by_slots(database, found.number, slots.tolist())
+                records = {row.slot: row.record for row in rows}
+                with decoding():
+                    nearest = [records[slot] for slot in slots.tolist()]
+                hits = [
+                    Hit(record, score_of_distance(distance))
+                    for record, distance in zip(nearest, distances.tolist(), strict=True)
+                    if not where or matches(record.metadata, where)
+                ]
+                if len(hits) >= limit or len(slots) < most:
+                    return hits[:limit]
+                most *= WIDER
+
+    def count(self, selector: Selector) -> int:
+        with self._read() as database:
+            found = find_collection(database, selector.collection)
+            if found is None:
+                return 0
+            if selector.is_everything:
+                return int(np.count_nonzero(self._find_live(database, found)))
+            return len(find_selected(database, found.number, selector))
+
+    def collections(self) -> list[str]:
+        with self._read() as database:
+            query = "SELECT name FROM collections ORDER BY number"
+            return [name for (name,) in database.execute(query)]
+
+    def model(self, collection: str) -> str:
+        with self._read() as database:
+            found = find_collection(database, collection)
+            return found.model if found else ""
+
+    def values(self, prefix: str = "") -> dict[str, str]:
+        with self._read() as database:
+            query = "SELECT key, value FROM key_values WHERE substr(key, 1, ?) = ?"
+            return dict(database.execute(query, (len(prefix), prefix)).fetchall())
+
+    def check_files(self) -> list[str]:
+        if self.folder is None:
+            return []
+        with closing(RawReader(self.folder)) as reader:
+            return [
+                f"{self.folder / FILE}: {line}. Stop the server and run quinion rebuild"
+                for line in reader.find_damage()
+            ]
+
+    def check(self, collection: str, *, repair: bool = False) -> IntegrityReport:
+        """Check every record and both indexes; repair them from the mirror if asked to."""
+        if self.folder is None:
+            return IntegrityReport(self.count(Selector.everything(collection)))
+        found = self._check(self.folder, collection)
+        before = found.problems
+        if repair and before:
+            self._repair(found)
+            found = self._check(self.folder, collection)
+        # A damaged record must not reach the mirror, which may have the only intact copy.
+        can_send = repair and not found.damaged
+        warnings = self.mirror.check(collection, repair=can_send) if self.mirror else []
+        repaired = [line for line in before if line not in found.problems]
+        return IntegrityReport(
+            found.records, tuple(found.problems), tuple(warnings), tuple(repaired)
+        )
+
+    @contextmanager
+    def freeze_writes(self) -> Iterator[None]:
+        with self._database.freeze():
+            yield
+
+    def copy_to(self, folder: Path) -> None:
+        """Copy the database, the vectors and their codes."""
+        if self.folder is None:
+            raise InvalidInput("The store is in memory: there is nothing to back up.")
+        copy_database(self.folder / FILE, folder / FILE)
+        for path in (*self.folder.glob(f"*{VECTORS}"), *self.folder.glob(f"*{CODES}")):
+            shutil.copyfile(path, folder / path.name)
+
+    def rebuild_indexes(self, collection: str) -> None:
+        """Write the metadata index and the codes again, from the records and their vectors."""
+        with self._database.write() as database:
+            found = find_collection(database, collection)
+            if found is None:
+                return
+            self._metadata.drop(database, found.number)
+            assert self.folder is not None
+            with closing(RawReader(self.folder)) as reader:
+                for step in reader.read(collection):
+                    readable = [(one.slot, one.record.metadata) for one in step if one.record]
+                    self._metadata.add(database, found.number, readable)
+            database.execute(
+                "UPDATE collections SET version = version + 1 WHERE number = ?", (found.number,)
+            )
+            self._vectors.rebuild(database, found)
+
+    def read_outbox(self, collection: str, most: int) -> tuple[list[Entry], list[Record], Vectors]:
+        """The oldest entries of a collection, and the records that they name, with vectors."""
+        with self._read() as database:
+            entries = outbox.read(database, collection, most)
+            found = find_collection(database, collection)
+            ids = [entry.id for entry in entries]
+            rows = find_by_ids(database, found.number, ids) if found else []
+            if found is None or not rows:
+                return entries, [], np.empty((0, 0), np.float32)
+            return entries, [row.record for row in rows], self._take(database, found, rows)
+
+    def list_outbox(self) -> tuple[int, list[str]]:
+        """The number of entries, and the collections that have some."""
+        with self._read() as database:
+            return outbox.count(database), outbox.collections(database)
+
+    def remove_from_outbox(self, entries: Sequence[Entry]) -> None:
+        """Remove entries that the mirror has got."""
+        with self._database.write() as database:
+            outbox.remove(database, entries)
+
+    def add_to_outbox(self, collection: str, ids: Sequence[str]) -> None:
+        """Have the mirror get these records again."""
+        with self._database.write() as database:
+            outbox.add(database, collection, ids, outbox.Change.KEYS_REMOVED)
+
+    def list_ids(self, collection: str) -> list[str]:
+        """The ids of all records, in the order of their insertion."""
+        with self._read() as database:
+            found = find_collection(database, collection)
+            query = "SELECT id FROM records WHERE collection = ? ORDER BY number"
+            return [id_ for (id_,) in database.execute(query, (found.number,))] if found else []
+
+    @contextmanager
+    def _read(self) -> Iterator[sqlite3.Connection]:
+        """A connection on one snapshot, whose slots are not overwritten meanwhile."""
+        with self._snapshots.hold(), self._database.read() as database:
+            yield database
+
+    def _find_live(self, database: sqlite3.Connection, collection: Collection) -> Mask:
+        """The slots that have records, cached by the collection's version."""
+        known = self._live.get(collection.number)
+        if known is None or known[0] != collection.version:
+            size = count_slots(database, collection.number)
+            known = collection.version, all_slots(database, collection.number, size)
+            with self._caching:
+                if self._live.get(collection.number, (-1,))[0] < collection.version:
+                    self._live[collection.number] = known
+        return known[1]
+
+    def _take(
+        self, database: sqlite3.Connection, collection: Collection, rows: Sequence[Row]
+    ) -> Vectors:
+        file = self._vectors.vectors(database, collection)
+        with decoding():
+            return file.take(np.fromiter((row.slot for row in rows), np.int64, len(rows)))
+
+    def _reclaim(self, transaction: EmbeddedTransaction) -> None:
+        """Nobody reads what this transaction freed any more."""
+        for number, slots in transaction.freed.items():
+            self._protected.get(number, set()).difference_update(slots)
+        for number in transaction.dropped:
+            self._vectors.drop(number)
+            self._live.pop(number, None)
+
+    def _check(self, folder: Path, collection: str) -> Check:
+        with self._snapshots.hold(), closing(RawReader(folder)) as reader:
+            return reader.check(collection)
+
+    def _repair(self, check: Check) -> None:
+        """Write the mirror's intact copies over damaged records, and rebuild the indexes."""
+        ids = [one.id for one in check.damaged]
+        copies = self.mirror.fetch(check.collection, ids) if self.mirror and ids else {}
+        with self._database.write() as database:
+            found = find_collection(database, check.collection)
+            assert found is not None
+            with closing(self._vectors.open_file(found)) as vectors:
+                for one in check.damaged:
+                    where = found.number, one.slot, one.checksum  # as it was when it was checked
+                    if one.id in copies and one.can_become(*copies[one.id]):
+                        record, vector = copies[one.id]
+                        values = record.text, dump(record.metadata), sum_record(record, vector)
+                        if database.execute(_REPAIR, (*values, *where)).rowcount:
+                            vectors.write(np.array([one.slot]), vector.reshape(1, -1))
+                vectors.sync()
+        self.rebuild_indexes(check.collection)
+
+    def _delete_dropped_files(self) -> None:
+        """Delete the files of collections that were dropped just before the process died. Only
+        numbers that this database has assigned, and that have no record, are taken for such."""
+        if self.folder is None:
+            return
+        files = [path.stem for path in self.folder.glob(f"*{VECTORS}")]
+        numbers = [int(name) for name in files if name.isdecimal()]
+        with self._read() as database:
+            [(last,)] = database.execute(
+                "SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = 'collections'"
+            )
+            live = {number for (number,) in database.execute("SELECT number FROM collections")}
+            dropped = [
+                number
+                for number in numbers
+                if number <= last and number not in live and not count_slots(database, number)
+            ]
+        for number in dropped:
+            self._vectors.drop(number)
+
+
+def _check_not_lost(folder: Path) -> None:
+    """Refuse a folder that has vectors and no database: it is damaged, not new.
+
+    Raises:
+        StoreUnavailable: it is so.
+    """
+    database = folder / FILE
+    is_gone = not database.exists() or not database.stat().st_size
+    if is_gone and any(folder.glob(f"*{VECTORS}")):
+        raise StoreUnavailable(
+            f"{folder} has vectors, but {FILE} is gone: the store is damaged. Restore a backup "
+            "with quinion restore, or run quinion rebuild, which takes what Chroma has."
+        )

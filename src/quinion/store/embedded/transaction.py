@@ -1,0 +1,244 @@
+"""A transaction of the embedded store: one SQLite transaction over all collections."""
+
+import sqlite3
+from collections.abc import Mapping, Sequence
+from itertools import chain, count
+
+import numpy as np
+
+from quinion.errors import InvalidInput
+from quinion.model.record import Metadata, Record
+from quinion.store.base import Selector, Vectors
+from quinion.store.embedded import outbox
+from quinion.store.embedded.bitmap import Slots
+from quinion.store.embedded.checksum import sum_metadata, sum_record
+from quinion.store.embedded.metadata_index import MetadataIndex
+from quinion.store.embedded.outbox import Change
+from quinion.store.embedded.rows import Row, dump, find_by_ids, find_collection, find_selected
+from quinion.store.embedded.vector_index import Collection, VectorIndex
+
+_WRITE = """
+INSERT INTO records (collection, id, slot, text, metadata, checksum) VALUES (?, ?, ?, ?, ?, ?)
+ON CONFLICT (collection, id) DO UPDATE SET slot = excluded.slot, text = excluded.text,
+    metadata = excluded.metadata, checksum = excluded.checksum
+"""
+# SQLite has no operator for exclusive or.
+_WRITE_METADATA = """
+UPDATE records SET metadata = :new, checksum = (checksum | :change) - (checksum & :change)
+WHERE collection = :collection AND slot = :slot
+"""
+_FREE = "INSERT OR IGNORE INTO free_slots (collection, slot) VALUES (?, ?)"
+# A damaged list must not have the vector of another record overwritten.
+_FIND_FREE = """
+SELECT slot FROM free_slots WHERE collection = ? AND NOT EXISTS (
+    SELECT 1 FROM records
+    WHERE records.collection = free_slots.collection AND records.slot = free_slots.slot
+) LIMIT ?
+"""
+
+Protected = Mapping[int, set[int]]
+"""Free slots, by the number of the collection, that a snapshot may still read."""
+
+
+class EmbeddedTransaction:
+    """Changes on the writer's connection; see `store.base.Transaction`.
+
+    `freed` and `dropped` are what the store has to see to after the commit.
+    """
+
+    def __init__(
+        self,
+        database: sqlite3.Connection,
+        metadata: MetadataIndex,
+        vectors: VectorIndex,
+        protected: Protected,
+        *,
+        mirrored: bool,
+    ) -> None:
+        self._database = database
+        self._metadata = metadata
+        self._vectors = vectors
+        self._protected = protected
+        self._mirrored = mirrored
+        self.freed: dict[int, set[int]] = {}
+        self.dropped: list[int] = []
+
+    def model(self, collection: str) -> str:
+        found = find_collection(self._database, collection)
+        return found.model if found else ""
+
+    def upsert(
+        self, collection: str, records: Sequence[Record], vectors: Vectors, model: str
+    ) -> None:
+        if not records:
+            return
+        last = {record.id: place for place, record in enumerate(records)}
+        if len(last) < len(records):
+            records, vectors = [records[n] for n in last.values()], vectors[[*last.values()]]
+        found = self._open(collection, vectors.shape[1], model)
+        old = find_by_ids(self._database, found.number, [record.id for record in records])
+        self._forget(found.number, old)
+        slots = self._assign(found.number, len(records))
+        self._vectors.write(self._database, found, slots, vectors)
+        self._database.executemany(
+            _WRITE,
+            [
+                (
+                    found.number,
+                    record.id,
+                    slot,
+                    record.text,
+                    dump(record.metadata),
+                    sum_record(record, vector),
+                )
+                for record, slot, vector in zip(records, slots.tolist(), vectors, strict=True)
+            ],
+        )
+        self._metadata.add(
+            self._database,
+            found.number,
+            [(slot, r.metadata) for r, slot in zip(records, slots.tolist(), strict=True)],
+        )
+        self._free(found.number, old)
+        self._metadata.drop_unused(
+            self._database, found.number, [row.record.metadata for row in old]
+        )
+        self._note(collection, [record.id for record in records], Change.ALL)
+        keys = {row.record.id: row.record.metadata.keys() for row in old}
+        less = [r.id for r in records if r.id in keys and keys[r.id] - r.metadata.keys()]
+        self._note(collection, less, Change.KEYS_REMOVED)
+
+    def update_metadata(self, selector: Selector, values: Metadata) -> int:
+        found = self._touch(selector.collection)
+        if found is None:
+            return 0
+        rows = find_selected(self._database, found.number, selector)
+        self._forget(found.number, rows)
+        old = [(row.slot, row.record.metadata) for row in rows]
+        changes = [(slot, before, {**before, **values}) for slot, before in old]
+        self._database.executemany(
+            _WRITE_METADATA,
+            [
+                {
+                    "new": dump(after),
+                    "change": sum_metadata(before) ^ sum_metadata(after),
+                    "collection": found.number,
+                    "slot": slot,
+                }
+                for slot, before, after in changes
+            ],
+        )
+        self._metadata.add(
+            self._database, found.number, [(slot, after) for slot, _, after in changes]
+        )
+        self._metadata.drop_unused(self._database, found.number, [before for _, before in old])
+        self._note(selector.collection, [row.record.id for row in rows], Change.METADATA)
+        return len(rows)
+
+    def delete(self, selector: Selector) -> int:
+        found = self._touch(selector.collection)
+        if found is None:
+            return 0
+        if selector.is_everything:
+            return self._drop(selector.collection, found.number)
+        rows = find_selected(self._database, found.number, selector)
+        self._forget(found.number, rows)
+        self._database.executemany(
+            "DELETE FROM records WHERE collection = ? AND id = ?",
+            [(found.number, row.record.id) for row in rows],
+        )
+        self._free(found.number, rows)
+        self._metadata.drop_unused(
+            self._database, found.number, [row.record.metadata for row in rows]
+        )
+        self._note(selector.collection, [row.record.id for row in rows], Change.ALL)
+        return len(rows)
+
+    def set_value(self, key: str, value: str) -> None:
+        self._database.execute(
+            "INSERT OR REPLACE INTO key_values (key, value) VALUES (?, ?)", (key, value)
+        )
+
+    def delete_value(self, key: str) -> None:
+        self._database.execute("DELETE FROM key_values WHERE key = ?", (key,))
+
+    def _open(self, collection: str, dimensions: int, model: str) -> Collection:
+        """The collection, which is created if it is new; an empty one takes the model."""
+        self._database.execute(
+            "INSERT OR IGNORE INTO collections (name, dimensions) VALUES (?, ?)",
+            (collection, dimensions),
+        )
+        found = self._touch(collection)
+        assert found is not None
+        if found.dimensions != dimensions:
+            raise InvalidInput(
+                f"The vectors of {collection} have {found.dimensions} dimensions, and these have "
+                f"{dimensions}. Use another collection, or the embedding model that it was made "
+                "with."
+            )
+        if model and not found.model:
+            self._database.execute(
+                "UPDATE collections SET model = ? WHERE number = ? "
+                "AND NOT EXISTS (SELECT 1 FROM records WHERE collection = collections.number)",
+                (model, found.number),
+            )
+        return found
+
+    def _touch(self, collection: str) -> Collection | None:
+        """The collection, under a new version, which readers cache by."""
+        self._database.execute(
+            "UPDATE collections SET version = version + 1 WHERE name = ?", (collection,)
+        )
+        return find_collection(self._database, collection)
+
+    def _assign(self, number: int, wanted: int) -> Slots:
+        """Slots for so many vectors: free ones that no snapshot reads, then new ones."""
+        protected = self._protected.get(number, set()) | self.freed.get(number, set())
+        free = [
+            slot
+            for (slot,) in self._database.execute(_FIND_FREE, (number, wanted + len(protected)))
+            if slot not in protected
+        ][:wanted]
+        self._database.executemany(
+            "DELETE FROM free_slots WHERE collection = ? AND slot = ?",
+            [(number, slot) for slot in free],
+        )
+        # A free slot may lie behind the last one that is used.
+        [(end,)] = self._database.execute(
+            "SELECT max(slot) FROM (SELECT max(slot) AS slot FROM records WHERE collection = :c "
+            "UNION ALL SELECT max(slot) FROM free_slots WHERE collection = :c)",
+            {"c": number},
+        )
+        following = count(max((s for s in (end, *free) if s is not None), default=-1) + 1)
+        assigned = chain(free, following)
+        return np.fromiter((next(assigned) for _ in range(wanted)), np.int64, wanted)
+
+    def _forget(self, number: int, rows: Sequence[Row]) -> None:
+        self._metadata.remove(
+            self._database, number, [(row.slot, row.record.metadata) for row in rows]
+        )
+
+    def _free(self, number: int, rows: Sequence[Row]) -> None:
+        """Free the slots of these records, for later transactions."""
+        self._database.executemany(_FREE, [(number, row.slot) for row in rows])
+        self.freed.setdefault(number, set()).update(row.slot for row in rows)
+
+    def _drop(self, collection: str, number: int) -> int:
+        query = "SELECT count(*) FROM records WHERE collection = ?"
+        [(records,)] = self._database.execute(query, (number,))
+        self._metadata.drop(self._database, number)
+        for statement in (
+            "DELETE FROM records WHERE collection = ?",
+            "DELETE FROM free_slots WHERE collection = ?",
+            "DELETE FROM collections WHERE number = ?",
+        ):
+            self._database.execute(statement, (number,))
+        if self._mirrored:
+            outbox.add_drop(self._database, collection)
+        self.freed.pop(number, None)
+        self.dropped.append(number)
+        return int(records)
+
+    def _note(self, collection: str, ids: Sequence[str], change: Change) -> None:
+        if self._mirrored:
+            outbox.add(self._database, collection, ids, change)

@@ -1,0 +1,107 @@
+"""Vectors, or codes of them, in one flat file, row after row, mapped into memory to be read.
+
+A row is at a place that the ledger decides. What is written is on the disk after `sync`; a row
+that nobody has noted is overwritten by the next.
+"""
+
+import mmap
+import os
+import threading
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from quinion.store.base import Vectors
+from quinion.store.embedded.bitmap import Slots
+
+FLOAT = np.dtype("<f4")
+
+
+class VectorFile:
+    """The rows of one collection; `path` None: in memory alone."""
+
+    def __init__(self, path: Path | None, dimensions: int, kind: np.dtype[Any] = FLOAT) -> None:
+        self.dimensions = dimensions
+        self._kind = kind
+        self._width = dimensions * kind.itemsize
+        self._lock = threading.Lock()
+        self._memory = np.empty((0, dimensions), kind)
+        self._descriptor = -1
+        if path:
+            self._descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+            self._map()
+
+    def __len__(self) -> int:
+        """How many slots there are; the last ones may be unused."""
+        return len(self._memory)
+
+    def all(self) -> NDArray[Any]:
+        """What is at each place."""
+        return self._memory
+
+    def write(self, slots: Slots, vectors: NDArray[Any]) -> None:
+        """Put each row at its place."""
+        with self._lock:
+            end = int(slots.max()) + 1
+            if end > len(self._memory):
+                self._grow(end)
+            if self._descriptor < 0:
+                self._memory[slots] = vectors
+                return
+            breaks = np.flatnonzero(np.diff(slots) != 1) + 1
+            data = np.ascontiguousarray(vectors, self._kind)
+            for first, part in zip([0, *breaks], np.split(data, breaks), strict=True):
+                _write_all(self._descriptor, part.tobytes(), int(slots[first]) * self._width)
+
+    def take(self, slots: Slots) -> Vectors:
+        """The vectors at these slots."""
+        rows: Vectors = self._memory[slots]
+        return rows
+
+    def dot(self, slots: Slots, vector: Vectors) -> Vectors:
+        """The product of each of these rows, in ascending order, with the vector."""
+        end = int(slots[-1]) + 1
+        # Not by `@`: the threads of BLAS wait for work that does not come, on all cores.
+        products: Vectors
+        if len(slots) * 2 > end:
+            # Most of them: nothing has to be copied together.
+            products = np.vecdot(self._memory[:end], vector)[slots]
+        else:
+            products = np.vecdot(self.take(slots), vector)
+        return products
+
+    def sync(self) -> None:
+        """Have all that was written on the disk."""
+        if self._descriptor >= 0:
+            os.fsync(self._descriptor)
+
+    def close(self) -> None:
+        """Let go of the file."""
+        if self._descriptor >= 0:
+            os.close(self._descriptor)
+            self._descriptor = -1
+
+    def _grow(self, rows: int) -> None:
+        """By an eighth at least, so that not every write maps the file anew."""
+        rows = max(rows, len(self._memory) + len(self._memory) // 8, 256)
+        if self._descriptor >= 0:
+            os.ftruncate(self._descriptor, rows * self._width)
+            self._map()
+        else:
+            larger = np.zeros((rows, self.dimensions), self._kind)
+            larger[: len(self._memory)] = self._memory
+            self._memory = larger
+
+    def _map(self) -> None:
+        rows = os.fstat(self._descriptor).st_size // self._width
+        if rows:
+            mapped = mmap.mmap(self._descriptor, rows * self._width, prot=mmap.PROT_READ)
+            self._memory = np.frombuffer(mapped, self._kind).reshape(rows, self.dimensions)
+
+
+def _write_all(descriptor: int, data: bytes, start: int) -> None:
+    while data:
+        written = os.pwrite(descriptor, data, start)
+        data, start = data[written:], start + written

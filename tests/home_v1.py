@@ -1,0 +1,122 @@
+"""The home that quinion 0.1 made (`tests/fixtures`), and what it must answer."""
+
+import hashlib
+import json
+import sqlite3
+import tarfile
+from contextlib import closing
+from copy import deepcopy
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from mcp import Client
+
+from quinion.model.record import Metadata
+from quinion.pipeline.engine import Engine
+from quinion.servers.catalog import CATALOG
+from quinion.settings import Settings
+from quinion.store.base import Selector, VectorStore
+
+FIXTURES = Path(__file__).parent / "fixtures"
+EXPECTED: dict[str, Any] = json.loads((FIXTURES / "home_v1.json").read_text(encoding="utf-8"))
+LEDGER = str(EXPECTED["made_by"]["ledger"])
+"""The ledger's folder, as seen from the home; its name is a hash of the path of `OLD_CHROMA`."""
+OLD_CHROMA = f"{EXPECTED['made_by']['home']}/chroma"
+
+
+def unpack(home: Path) -> Path:
+    """Write the home to this path, which must not exist."""
+    home.parent.mkdir(parents=True, exist_ok=True)
+    with tarfile.open(FIXTURES / "home_v1.tar.xz") as archive:
+        for member in archive.getmembers():
+            member.name = str(Path(home.name, *Path(member.name).parts[1:]))
+            archive.extract(member, home.parent, filter="data")
+    return home
+
+
+def settings_of(home: Path, models: Path, **others: Any) -> Settings:
+    """Settings for the home, with the embedding engine that it was made with."""
+    values = {"home": home, "models": models, "embedding_engine": "onnx", "workers": 1}
+    return Settings(**{"chroma_dir": home / "chroma", **values, **others})
+
+
+def read_content(store: VectorStore) -> dict[str, Any]:
+    """All collections, as `home_v1.json` describes them."""
+    found = {}
+    for name in store.collections():
+        records, vectors = store.get_with_vectors(Selector.everything(name))
+        found[name] = {
+            "fingerprint": store.model(name),
+            "dimensions": vectors.shape[1],
+            "count": len(records),
+            "records": {
+                record.id: {
+                    "content": _sha256(f"{record.text}\0{_dump(record.metadata)}".encode()),
+                    "vector": _sha256(vector.astype(np.dtype("<f4")).tobytes()),
+                }
+                for record, vector in zip(records, vectors, strict=True)
+            },
+        }
+    return found
+
+
+def expected_content() -> dict[str, Any]:
+    """What `read_content` must find."""
+    content: dict[str, Any] = deepcopy(EXPECTED["collections"])
+    for one in content.values():
+        del one["free_places"]
+    return content
+
+
+def read_registry(home: Path) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """The rows of policies and of revisions."""
+    with closing(sqlite3.connect(home / "policies.db")) as database:
+        database.row_factory = sqlite3.Row
+        queries = (
+            "SELECT * FROM policies ORDER BY source",
+            "SELECT * FROM revisions ORDER BY source, effective_from",
+        )
+        policies, revisions = ([dict(row) for row in database.execute(q)] for q in queries)
+    return policies, revisions
+
+
+async def ask(engine: Engine) -> list[Any]:
+    """What the servers find for each search of `home_v1.json`."""
+    return [
+        await search(engine, one["server"], one["tool"], one["arguments"])
+        for one in EXPECTED["searches"]
+    ]
+
+
+async def search(engine: Engine, server: str, tool: str, arguments: dict[str, Any]) -> list[Any]:
+    """What the server finds: ids and scores."""
+    answer = await call(engine, server, tool, arguments)
+    found = answer["data"] if server == "docvec" else answer
+    return [
+        {
+            "chunk_id": one["chunk_id"],
+            "score": round(one.get("relevance_score", one.get("score")), 4),
+        }
+        for one in found["results"]
+    ]
+
+
+async def call(engine: Engine, server: str, tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
+    """Call a tool of a server, which is built on this engine."""
+    async with Client(CATALOG[server].load().build(engine)) as client:
+        answer: dict[str, Any] | None
+        answer = (await client.call_tool(tool, arguments)).structured_content
+    assert answer is not None
+    return answer
+
+
+EXPECTED_ANSWERS = [one["results"] for one in EXPECTED["searches"]]
+
+
+def _dump(metadata: Metadata) -> str:
+    return json.dumps(dict(metadata), sort_keys=True)
+
+
+def _sha256(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()

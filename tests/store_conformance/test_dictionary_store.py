@@ -1,0 +1,17 @@
+"""The suite on the store of dictionaries; what the others are compared with is itself."""
+
+from pathlib import Path
+
+from quinion.store.base import VectorStore
+from tests.store_conformance import dictionary_store
+from tests.store_conformance.dictionary_store import DictionaryStore
+from tests.store_conformance.suite import StoreBehaviour
+
+
+class TestDictionaryStore(StoreBehaviour):
+    def open(self, folder: Path) -> VectorStore:
+        return DictionaryStore()
+
+
+def test_a_store_can_be_written_in_under_150_lines() -> None:
+    assert len(Path(dictionary_store.__file__).read_text().splitlines()) < 150

@@ -1,0 +1,242 @@
+"""A store with a Chroma mirror, and what another program finds in that Chroma."""
+
+import shutil
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import chromadb
+import numpy as np
+import psutil
+import pytest
+from chromadb.config import Settings
+
+from quinion.model.record import Record
+from quinion.store.base import Selector, Vectors
+from quinion.store.chroma import process
+from quinion.store.chroma.client import Location
+from quinion.store.chroma.replicator import Replicator
+from quinion.store.embedded.store import EmbeddedStore
+from quinion.store.factory import StorePlace, open_store
+
+NAME = "texts"
+MODEL = "model"
+DIMENSIONS = 8
+AT_ONCE_S = 10.0
+"""Less than any of Chroma's timeouts, and more than a write takes on a busy machine."""
+
+
+@dataclass(frozen=True, slots=True)
+class Copy:
+    """A collection in Chroma: the model that it is marked with, and its records by id, each with
+    its vector."""
+
+    model: str
+    records: dict[str, tuple[Record, list[float]]]
+
+    @property
+    def metadata(self) -> dict[str, Any]:
+        return {id_: record.metadata for id_, (record, _) in self.records.items()}
+
+
+def mirror_of(home: Path) -> Path:
+    return home / "chroma"
+
+
+@contextmanager
+def mirrored_store(
+    home: Path, mirror: Location | None = None, *, mirrored: bool = True
+) -> Iterator[EmbeddedStore]:
+    """The store of a home, with its mirror in the home or at the location."""
+    place = StorePlace(home, home / "store", mirror or mirror_of(home), mirrored=mirrored)
+    store = open_store(place)
+    assert isinstance(store, EmbeddedStore)
+    try:
+        yield store
+    finally:
+        store.close()
+
+
+def make_records(*numbers: int, **metadata: Any) -> list[Record]:
+    return [Record(f"id {n}", f"text {n}", {"n": n, **metadata}) for n in numbers]
+
+
+def make_vectors(numbers: Sequence[int], dimensions: int = DIMENSIONS) -> Vectors:
+    """By number, always the same vectors."""
+    generator = np.random.default_rng(1)
+    many = generator.normal(size=(max(numbers, default=0) + 1, dimensions)).astype(np.float32)
+    many /= np.linalg.norm(many, axis=1, keepdims=True)
+    return many[list(numbers)]
+
+
+def write(store: EmbeddedStore, *numbers: int, name: str = NAME, **metadata: Any) -> None:
+    """Write records with these numbers, in one transaction."""
+    with store.transaction() as transaction:
+        transaction.upsert(name, make_records(*numbers, **metadata), make_vectors(numbers), MODEL)
+
+
+def delete(store: EmbeddedStore, *numbers: int, name: str = NAME) -> None:
+    with store.transaction() as transaction:
+        transaction.delete(Selector.by_ids(name, [f"id {n}" for n in numbers]))
+
+
+def connect(location: Location) -> Any:
+    """Chroma's own client, as another program has it."""
+    settings = Settings(anonymized_telemetry=False)
+    if isinstance(location, Path):
+        return chromadb.PersistentClient(path=location, settings=settings)
+    address = urlsplit(location)
+    return chromadb.HttpClient(str(address.hostname), int(address.port or 0), settings=settings)
+
+
+@contextmanager
+def other_program(location: Location) -> Iterator[Any]:
+    client = connect(location)
+    try:
+        yield client
+    finally:
+        hang_up(client)
+
+
+def hang_up(client: Any) -> None:
+    """Close a client of Chroma's, which leaves its connections to a server open."""
+    for side in (client, client._admin_client):
+        if hasattr(side._server, "_session"):
+            side._server._session.close()
+    client.close()
+
+
+def read_chroma(location: Location) -> dict[str, Copy]:
+    """All that is in a Chroma, by collection."""
+    found: dict[str, Copy] = {}
+    with other_program(location) as client:
+        for one in client.list_collections():
+            got = one.get(include=["documents", "metadatas", "embeddings"])
+            rows = zip(
+                *(got["ids"], got["documents"], got["metadatas"]),
+                np.asarray(got["embeddings"], np.float32),
+                strict=True,
+            )
+            found[one.name] = Copy(
+                str((one.metadata or {}).get("embedder") or ""),
+                {i: (Record(i, t, dict(m or {})), v.tolist()) for i, t, m, v in rows},
+            )
+    return found
+
+
+def read_store(store: EmbeddedStore) -> dict[str, Copy]:
+    """All that is in a store, in the same form."""
+    found: dict[str, Copy] = {}
+    for name in store.collections():
+        records, vectors = store.get_with_vectors(Selector.everything(name))
+        rows = zip(records, vectors, strict=True)
+        found[name] = Copy(
+            store.model(name),
+            {r.id: (Record(r.id, r.text, dict(r.metadata)), v.tolist()) for r, v in rows},
+        )
+    return found
+
+
+def replicator_of(store: EmbeddedStore) -> Replicator:
+    assert isinstance(store.mirror, Replicator)
+    return store.mirror
+
+
+def count_entries(store: EmbeddedStore) -> int:
+    """How many entries the outbox has."""
+    return store.list_outbox()[0]
+
+
+def eventually(condition: Callable[[], object], within_s: float = 60.0) -> None:
+    """Wait until the condition holds."""
+    give_up_at = time.monotonic() + within_s
+    while not condition():
+        assert time.monotonic() < give_up_at, "it does not happen"
+        time.sleep(0.02)
+
+
+@contextmanager
+def at_once() -> Iterator[None]:
+    """What is done here does not wait for Chroma."""
+    began = time.monotonic()
+    yield
+    assert time.monotonic() - began < AT_ONCE_S
+
+
+def find_processes(location: Location) -> list[psutil.Process]:
+    """The processes that this process, or a process of its, has started for this Chroma."""
+    found = []
+    for one in psutil.Process().children(recursive=True):
+        with suppress(psutil.NoSuchProcess, psutil.ZombieProcess):
+            if one.cmdline()[-1:] == [str(location)]:
+                found.append(one)
+    return found
+
+
+def run_with(settings: str) -> tuple[str, ...]:
+    """A command for Chroma's process in which these statements are run first."""
+    script = (
+        "import sys; from quinion.store.chroma import client, process\n"
+        f"{settings}\n"
+        "process.main(*sys.argv[1:])"
+    )
+    return sys.executable, "-P", "-c", script
+
+
+def copy_home(source: Path, target: Path) -> Path:
+    """A copy with the times of all files, so that it is the same to the mirror's stamp."""
+    shutil.copytree(source, target)
+    return target
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A call to Chroma's process."""
+
+    method: str
+    arguments: tuple[Any, ...]
+
+    @property
+    def collection(self) -> str:
+        return str(self.arguments[0])
+
+    @property
+    def deleted(self) -> list[str]:
+        return list(self.arguments[2])
+
+    @property
+    def updated(self) -> list[Record]:
+        return list(self.arguments[3])
+
+    @property
+    def written(self) -> list[Record]:
+        return list(self.arguments[4])
+
+    @property
+    def vectors(self) -> Vectors:
+        return np.asarray(self.arguments[5])
+
+
+def watch_calls(
+    monkeypatch: pytest.MonkeyPatch,
+    before: Callable[[Call], None] = lambda _: None,
+    after: Callable[[Call], None] = lambda _: None,
+) -> list[Call]:
+    """All calls to Chroma from now on; `before` and `after` are run with each of them."""
+    calls: list[Call] = []
+    call = process._RemoteClient._call
+
+    def note(self: Any, method: str, *arguments: Any) -> Any:
+        calls.append(Call(method, arguments))
+        before(calls[-1])
+        answer = call(self, method, *arguments)
+        after(Call(method, arguments))
+        return answer
+
+    monkeypatch.setattr(process._RemoteClient, "_call", note)
+    return calls

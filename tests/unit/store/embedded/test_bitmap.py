@@ -1,0 +1,60 @@
+"""Blocks of slots against Python's sets."""
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from quinion.store.embedded.bitmap import BLOCK, add, lay, numbers, remove
+
+NUMBERS = st.integers(0, BLOCK - 1)
+
+
+def spread(count: int) -> set[int]:
+    """So many slots, all over the block."""
+    return set(np.random.default_rng(count).permutation(BLOCK)[:count].tolist())
+
+
+@given(
+    size=st.sampled_from([0, 1, 100, 4_090, 4_095, 4_096, 4_100, 60_000]),
+    new=st.sets(NUMBERS, max_size=20),
+    gone=st.sets(NUMBERS, max_size=20),
+    gone_of_old=st.integers(0, 30),
+)
+def test_a_block_has_what_was_added_and_not_removed(
+    size: int, new: set[int], gone: set[int], gone_of_old: int
+) -> None:
+    old = spread(size)
+    gone |= set(sorted(old)[:gone_of_old])
+    block = add(add(b"", old), new - old)
+    assert read(block) == old | new
+    block = remove(block, gone)
+    assert read(block) == (old | new) - gone
+    assert len(block) <= BLOCK // 8
+
+
+@given(size=st.sampled_from([1, 5_000]), length=st.integers(0, BLOCK))
+def test_what_came_after_a_mask_was_made_is_not_on_it(size: int, length: int) -> None:
+    slots = spread(size)
+    mask = np.zeros(length, np.bool_)
+    lay(mask, 0, add(b"", slots))
+    assert set(np.flatnonzero(mask).tolist()) == {slot for slot in slots if slot < length}
+
+
+@given(size=st.sampled_from([1, 5_000]))
+def test_a_block_of_which_all_is_removed_has_no_bytes(size: int) -> None:
+    assert remove(add(b"", spread(size)), range(BLOCK)) == b""
+
+
+def test_a_mask_may_end_within_the_block() -> None:
+    mask = np.zeros(2 * BLOCK + 10, np.bool_)
+    lay(mask, 2, add(b"", [3, 9]))
+    lay(mask, 2, add(b"", range(10)))
+    lay(mask, 1, add(b"", [BLOCK - 1]))
+    assert np.flatnonzero(mask).tolist() == [2 * BLOCK - 1, *range(2 * BLOCK, 2 * BLOCK + 10)]
+
+
+def read(block: bytes) -> set[int]:
+    mask = np.zeros(BLOCK, np.bool_)
+    lay(mask, 0, block)
+    assert sorted(numbers(block).tolist()) == np.flatnonzero(mask).tolist()
+    return set(np.flatnonzero(mask).tolist())
