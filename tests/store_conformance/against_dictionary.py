@@ -158,7 +158,7 @@ class History(RuleBasedStateMachine):
 class AgainstDictionary(Adapter):
     @pytest.mark.parametrize(
         ("examples", "steps"),
-        [(50, 20), pytest.param(400, 40, marks=[pytest.mark.slow, pytest.mark.timeout(900)])],
+        [(30, 20), pytest.param(400, 40, marks=[pytest.mark.slow, pytest.mark.timeout(900)])],
     )
     def test_any_history_leaves_what_it_leaves_in_a_dictionary(
         self, examples: int, steps: int

@@ -161,6 +161,20 @@ class FilterConformance(Adapter):
         used = {name for where, _ in CASES for name in _operators(where)}
         assert used == {*OPERATORS, "$and", "$or"}
 
+    @pytest.mark.parametrize(
+        "equal", [(0, 0.0, -0.0, False), (1, 1.0, True), (2**53, 2.0**53), (-7, -7.0)]
+    )
+    def test_equal_numbers_are_found_however_they_are_written(
+        self, store: VectorStore, equal: tuple[Scalar, ...]
+    ) -> None:
+        records = [record(str(n), k=value) for n, value in enumerate(equal)]
+        write(store, "c", [*records, record("other", k=3), record("text", k=str(equal[0]))])
+        for value in equal:
+            assert store.get("c", where={"k": value}) == records
+            assert store.get("c", where={"k": {"$in": ["x", value]}}) == records
+            assert ids(store.get("c", where={"k": {"$ne": value}})) == ["other", "text"]
+            assert store.count(Selector.by_values("c", k=value)) == len(equal)
+
     def test_values_are_compared_after_they_were_changed(self, store: VectorStore) -> None:
         write(store, "c", [record(str(n), k=n) for n in range(4)])
         with store.transaction() as transaction:
@@ -173,7 +187,7 @@ class FilterConformance(Adapter):
         assert ids(store.get("c", where={"l": 1})) == ["2", "3"]
 
     @settings(
-        max_examples=150,
+        max_examples=100,
         suppress_health_check=[
             HealthCheck.function_scoped_fixture,
             HealthCheck.differing_executors,

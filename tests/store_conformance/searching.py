@@ -18,6 +18,8 @@ from tests.store_conformance.adapter import (
 )
 
 COUNT = 400
+LONG = "long " * 100
+"""Longer than what an index may keep of a value."""
 
 
 def unit(*numbers: float) -> Vectors:
@@ -26,7 +28,10 @@ def unit(*numbers: float) -> Vectors:
 
 
 def some_records() -> list[Record]:
-    return [record(str(n), n=n, half=n % 2, rare=n % 97, path=f"/{n}/x") for n in range(COUNT)]
+    return [
+        record(str(n), n=n, half=n % 2, rare=n % 97, path=f"/{n}/x", long=f"{LONG} {n % 50}")
+        for n in range(COUNT)
+    ]
 
 
 class SearchConformance(Adapter):
@@ -51,8 +56,10 @@ class SearchConformance(Adapter):
             {"path": {"$contains": "/39"}},
             {"$or": [{"rare": 1}, {"n": {"$gte": 390}}]},
             {"half": 2},
+            {"long": f"{LONG} 7"},
+            {"long": {"$contains": " 41"}, "half": 1},
         ],
-        ids=str,
+        ids=lambda where: str(where)[:40],
     )
     @pytest.mark.parametrize("limit", [1, 10, COUNT, 10 * COUNT])
     def test_the_nearest_are_found(

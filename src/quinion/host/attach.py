@@ -153,7 +153,7 @@ def _open_log(home: Path) -> BinaryIO:
     """The log of engines in the background; begun anew when it has become large."""
     path = home / LOG_NAME
     try:
-        home.mkdir(parents=True, exist_ok=True)
+        home.mkdir(mode=0o700, parents=True, exist_ok=True)
         path.touch(mode=0o600)
         return path.open("ab" if path.stat().st_size < MOST_LOG else "wb")
     except OSError as error:

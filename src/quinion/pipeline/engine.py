@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
 import anyio
+import anyio.lowlevel
 import anyio.to_thread
 
 from quinion.embed.local import LocalEmbedder
@@ -159,6 +160,7 @@ class Engine:
                 result = work(Write(self, transaction))
             return result  # noqa: RET504 - for the type checker, a context may swallow errors
 
+        await anyio.lowlevel.checkpoint_if_cancelled()
         with anyio.CancelScope(shield=True):
             result = await in_thread(run)
         return result  # noqa: RET504

@@ -39,6 +39,8 @@ class Selector:
     @classmethod
     def by_values(cls, collection: str, **values: Scalar) -> "Selector":
         """The records whose metadata has these values, one or more."""
+        if not values:
+            raise ValueError("without a value this would select the whole collection")
         return cls(collection, values=tuple(values.items()))
 
     @classmethod

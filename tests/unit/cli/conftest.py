@@ -3,6 +3,7 @@
 import io
 import json
 import os
+import shutil
 import signal
 import sys
 from collections.abc import Callable
@@ -84,19 +85,28 @@ def quinion(home: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFi
     return execute
 
 
-@pytest.fixture
-def filled(home: Path, models: Path, tmp_path: Path) -> Path:
+@pytest.fixture(scope="session")
+def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of what the filled home has: a letter and notes."""
+    folder = tmp_path_factory.mktemp("files")
+    text_pdf(folder / "Letter.pdf", PROSE, PROSE)
+    (folder / "notes.md").write_text("# Notes\n\nOne text.\n")
+    return folder
+
+
+@pytest.fixture(scope="session")
+def template(files: Path, models: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A home with something for each server that needs no registry."""
+    home = tmp_path_factory.mktemp("template") / "home"
     home.mkdir()
     (home / "models").symlink_to(models)
-    letter = text_pdf(tmp_path / "Letter.pdf", PROSE, PROSE)
-    (tmp_path / "notes.md").write_text("# Notes\n\nOne text.\n")
+    letter = files / "Letter.pdf"
 
     async def fill() -> None:
-        settings = Settings.from_environment()
+        settings = Settings(home=home, chroma_dir=home / "chroma", workers=1)
         for server, tool, arguments in (
             ("document-store", "ingest_document", {"application_ref": "A", "file_path": letter}),
-            ("docvec", "index_file", {"file_path": tmp_path / "notes.md"}),
+            ("docvec", "index_file", {"file_path": files / "notes.md"}),
             ("doclibrary", "add_document", {"file_path": letter}),
         ):
             async with connect(settings, server) as client:
@@ -104,6 +114,12 @@ def filled(home: Path, models: Path, tmp_path: Path) -> Path:
 
     anyio.run(fill)
     return home
+
+
+@pytest.fixture
+def filled(template: Path, home: Path) -> Path:
+    """A copy of it, which the environment names."""
+    return shutil.copytree(template, home, symlinks=True)
 
 
 def damage(collection: str) -> None:

@@ -102,6 +102,22 @@ async def test_a_transaction_that_has_begun_is_completed_when_its_caller_is_canc
     assert await owners(engine) == {"a"}
 
 
+async def test_a_caller_that_was_cancelled_begins_no_transaction(engine: Engine) -> None:
+    begun: list[str] = []
+
+    async def keep_writing() -> None:
+        while True:
+            await engine.write(lambda _: begun.append("a transaction"))
+
+    async with anyio.create_task_group() as group:
+        group.start_soon(keep_writing)
+        while len(begun) < 3:  # noqa: ASYNC110 - the engine has no event for it
+            await anyio.sleep(0.01)
+        group.cancel_scope.cancel()
+        before = len(begun)
+    assert len(begun) <= before + 1  # the one that had begun
+
+
 async def test_readers_see_the_old_state_until_a_transaction_ends(engine: Engine) -> None:
     await add(engine, "a")
     replaced, may_end = threading.Event(), threading.Event()

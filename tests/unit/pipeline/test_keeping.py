@@ -1,5 +1,7 @@
 """A backup of a home that is being written to is one of a single moment."""
 
+import lzma
+import tarfile
 from functools import partial
 from pathlib import Path
 
@@ -7,13 +9,18 @@ import anyio
 import numpy as np
 import pytest
 
+from quinion.embed.weights import prepare
 from quinion.errors import InvalidInput
 from quinion.model.record import Record
 from quinion.pipeline.engine import Engine, Write, in_thread, open_engine
-from quinion.pipeline.home import store_place
+from quinion.pipeline.home import hold_home, store_place
 from quinion.pipeline.keeping import restore
+from quinion.servers.catalog import CATALOG
 from quinion.settings import Settings
 from quinion.store.base import Selector
+from quinion.store.chroma.replicator import EMPTY
+from tests import home_v1
+from tests.home_v1 import FIXTURES
 
 pytestmark = pytest.mark.anyio
 
@@ -118,3 +125,109 @@ async def test_what_is_not_in_a_backup_is_said(tmp_path: Path) -> None:
         "the policy registry",
         "DocVec's index",
     ]
+
+
+# Homes with something for each server, and what they must answer.
+
+
+@pytest.fixture(scope="module")
+def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("models")
+    prepare(folder)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def old_backup(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A backup that quinion 0.1 made."""
+    file = tmp_path_factory.mktemp("backup") / "backup_v1.tar"
+    with lzma.open(FIXTURES / "backup_v1.tar.xz") as packed:
+        file.write_bytes(packed.read())
+    return file
+
+
+async def check_everything(settings: Settings) -> None:
+    """All records, vectors, policies and answers are as they should be, and verify is green."""
+    async with open_engine(settings) as engine:
+        assert home_v1.read_content(engine.store) == home_v1.expected_content()
+        assert await home_v1.ask(engine) == home_v1.EXPECTED_ANSWERS
+        assert len(engine.store.values("policy followed ")) == 2
+        for server in CATALOG:
+            report = await home_v1.call(engine, server, "verify", {})
+            assert (server, report["problems"]) == (server, [])
+            assert set(report["warnings"]) <= {EMPTY}
+    registry = home_v1.EXPECTED["policies"], home_v1.EXPECTED["revisions"]
+    assert home_v1.read_registry(settings.home) == registry
+
+
+def find_stores(folder: Path) -> list[Path]:
+    return [path.parent for path in folder.rglob("store.db")]
+
+
+def restore_to(settings: Settings, file: Path) -> None:
+    with hold_home(settings):
+        restore(store_place(settings), file)
+
+
+@pytest.mark.parametrize("is_elsewhere", [False, True])
+async def test_a_backup_of_quinion_0_1_is_restored(
+    old_backup: Path, models: Path, tmp_path: Path, is_elsewhere: bool
+) -> None:
+    home, volume = tmp_path / "home", tmp_path / "volume"
+    place = {"chroma_dir": volume} if is_elsewhere else {}
+    settings = home_v1.settings_of(home, models, **place)
+    restore_to(settings, old_backup)
+    await check_everything(settings)
+    await check_everything(settings)
+    assert find_stores(tmp_path) == [(volume if is_elsewhere else home) / "store"]
+    assert not (home / "ledger").exists()
+
+
+async def test_a_backup_of_a_migrated_home_is_restored_elsewhere(
+    models: Path, tmp_path: Path
+) -> None:
+    home = home_v1.unpack(tmp_path / "home")
+    async with open_engine(home_v1.settings_of(home, models)) as engine:
+        file = await engine.back_up()
+    with tarfile.open(file) as archive:
+        names = archive.getnames()
+    assert not [name for name in names if name.startswith(("backups", "chroma", "ledger"))]
+    settings = home_v1.settings_of(tmp_path / "other", models, chroma_dir=tmp_path / "volume")
+    restore_to(settings, file)
+    assert not (tmp_path / "other" / "store").exists()
+    await check_everything(settings)
+
+
+async def test_a_volume_inside_the_home_is_copied_once(models: Path, tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    settings = home_v1.settings_of(home, models, chroma_dir=home / "vectors")
+    async with open_engine(settings) as engine:
+        await engine.write(partial(write_document, "a", 0, 1))
+        file = await engine.back_up()
+    with tarfile.open(file) as archive:
+        assert sorted(archive.getnames()) == ["manifest.json", "store/1.vectors", "store/store.db"]
+    restored = restore_into(tmp_path / "restored", file)
+    async with open_engine(restored) as engine:
+        assert await engine.count(Selector.everything("things")) == SIZE
+
+
+async def test_a_store_in_memory_cannot_be_backed_up_or_restored(tmp_path: Path) -> None:
+    settings = Settings(home=tmp_path / "home", chroma_in_memory=True, workers=1)
+    async with open_engine(settings) as engine:
+        await engine.write(partial(write_document, "a", 0, 1))
+        with pytest.raises(InvalidInput, match="in memory"):
+            await engine.back_up()
+        assert await engine.count(Selector.everything("things")) == SIZE
+    assert not await in_thread(lambda: list((settings.home / "backups").iterdir()))
+    with pytest.raises(InvalidInput, match="in memory"):
+        restore(store_place(settings), tmp_path / "backup.tar")
+
+
+async def test_writes_go_on_after_a_backup(tmp_path: Path) -> None:
+    settings = Settings(home=tmp_path / "home", mirror="off", workers=1)
+    async with open_engine(settings) as engine:
+        for turn in range(3):
+            await engine.back_up()
+            await engine.write(partial(write_document, f"owner {turn}", 0, turn))
+        assert await engine.count(Selector.everything("things")) == 3 * SIZE
+    assert len(list((settings.home / "backups").iterdir())) == 3

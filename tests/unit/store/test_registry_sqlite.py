@@ -1,5 +1,6 @@
 """The registry in SQLite: its file, and what can be wrong with it."""
 
+import os
 import sqlite3
 import subprocess
 import sys
@@ -108,6 +109,17 @@ def test_a_file_of_a_newer_quinion_is_refused_and_not_changed(tmp_path: Path) ->
         assert part in refused.value.message
     assert path.read_bytes() == before
     assert [one.name for one in tmp_path.iterdir()] == ["registry.db"]
+
+
+def test_only_its_owner_reads_it(tmp_path: Path) -> None:
+    before = os.umask(0o022)
+    try:
+        with closing(open_registry(tmp_path / "registry.db")) as registry:
+            registry.create_policy(POLICY)
+            modes = {path.name: path.stat().st_mode & 0o777 for path in tmp_path.iterdir()}
+    finally:
+        os.umask(before)
+    assert modes == dict.fromkeys(("registry.db", "registry.db-wal", "registry.db-shm"), 0o600)
 
 
 def test_a_closed_registry_says_so(tmp_path: Path) -> None:

@@ -32,7 +32,7 @@ def open_policies() -> Iterator["PolicyRegistry"]:
     from quinion.store.registry import open_registry
 
     settings = Settings.from_environment()
-    settings.home.mkdir(parents=True, exist_ok=True)
+    settings.home.mkdir(mode=0o700, parents=True, exist_ok=True)
     registry = open_registry(settings.home / REGISTRY_FILE, settings.redis_url)
     try:
         yield registry

@@ -29,7 +29,7 @@ from quinion.store.base import Selector
 from quinion.store.chroma.client import DATABASE, Copies, Location
 from quinion.store.chroma.importer import pages_of_ids
 from quinion.store.chroma.process import ChromaDamaged, open_chroma
-from quinion.store.embedded.outbox import Change
+from quinion.store.embedded.outbox import STAMP, Change
 from quinion.store.embedded.store import EmbeddedStore
 
 log = logging.getLogger(__name__)
@@ -43,8 +43,6 @@ FAR_BEHIND = 10_000
 AFTER_FAILURE_S = 30.0
 CLOSE_S = 30.0
 """How long closing a store goes on sending."""
-STAMP = "mirror stamp"
-"""The key of the stamp in the store's key-value table."""
 EMPTY = (
     "The Chroma mirror has not been filled yet: that is done in the background, or now by quinion "
     "verify --repair"
@@ -132,10 +130,11 @@ class Replicator:
                     self._call(lambda: self._send(collection))
                     different = self._call(lambda: list(self._find_different(collection)))
                 extra = self._call(lambda: sum(1 for _ in self._find_extra(collection)))
+                count = self._call(lambda: self._chroma.count(collection))
         except StoreUnavailable as error:
             return [f"The Chroma mirror is not current and is updated later: {error}"]
         warnings = []
-        if different and len(different) == self._store.count(Selector.everything(collection)):
+        if different and not count:
             warnings.append(EMPTY)
         elif different:
             warnings.append(

@@ -18,6 +18,8 @@ SELECT :collection, value, max(:change, coalesce(
 )) FROM json_each(:ids)
 """
 _READ = "SELECT sequence, id, change FROM outbox WHERE collection = ? ORDER BY sequence LIMIT ?"
+STAMP = "mirror stamp"
+"""The key of the key-value table that says what the mirror looked like when it was current."""
 
 
 class Change(IntEnum):
@@ -53,9 +55,12 @@ def add_drop(database: sqlite3.Connection, collection: str) -> None:
 
 
 def was_used(database: sqlite3.Connection) -> bool:
-    """Whether there ever was an entry, and so there may be a mirror, even if it is off now."""
-    query = "SELECT 1 FROM sqlite_sequence WHERE name = 'outbox'"
-    return database.execute(query).fetchone() is not None
+    """Whether there ever was an entry or a stamp, and so a mirror, even if it is off now."""
+    query = (
+        "SELECT 1 FROM sqlite_sequence WHERE name = 'outbox' "
+        "UNION ALL SELECT 1 FROM key_values WHERE key = ?"
+    )
+    return database.execute(query, (STAMP,)).fetchone() is not None
 
 
 def count(database: sqlite3.Connection) -> int:

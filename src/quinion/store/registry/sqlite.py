@@ -9,7 +9,7 @@ import sqlite3
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import date, datetime
 from pathlib import Path
 
@@ -165,6 +165,8 @@ class SqliteShelves:
 
 
 def _open(path: Path) -> sqlite3.Connection:
+    with suppress(OSError):  # SQLite says what is wrong with the folder
+        path.touch(mode=0o600)  # and so are the files that SQLite puts beside it
     database = sqlite3.connect(
         path, timeout=BUSY_TIMEOUT_S, check_same_thread=False, isolation_level=None
     )

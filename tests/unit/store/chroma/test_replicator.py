@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 import threading
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -288,6 +289,19 @@ def test_a_difference_is_reported_and_repaired(tmp_path: Path) -> None:
     assert read_chroma(mirror_of(tmp_path)) == ours
 
 
+def test_a_mirror_that_was_never_filled_is_reported_as_such_and_filled_by_a_repair(
+    tmp_path: Path, never: None
+) -> None:
+    with mirrored_store(tmp_path, mirrored=False) as store:
+        write(store, 0, 1)
+    with mirrored_store(tmp_path) as store:
+        [warning] = store.check(NAME).warnings
+        assert "has not been filled yet" in warning
+        assert store.check(NAME, repair=True).warnings == ()
+        ours = read_store(store)
+    assert read_chroma(mirror_of(tmp_path)) == ours
+
+
 def test_a_check_reports_what_is_about_to_be_sent_as_no_difference(
     tmp_path: Path, never: None
 ) -> None:
@@ -418,6 +432,17 @@ class TestTheMirrorThatIsOff:
             set_metadata(store, 2, kind="new")
             drop(store, "dropped")
         assert read_chroma(mirror_of(tmp_path)) == before
+        with mirrored_store(tmp_path) as store:
+            ours = read_store(store)
+        assert read_chroma(mirror_of(tmp_path)) == ours
+
+    def test_gets_later_what_was_written_while_it_was_off_where_it_was_empty_before(
+        self, tmp_path: Path
+    ) -> None:
+        with mirrored_store(tmp_path) as store:
+            eventually(lambda: is_current(store))
+        with mirrored_store(tmp_path, mirrored=False) as store:
+            write(store, 0)
         with mirrored_store(tmp_path) as store:
             ours = read_store(store)
         assert read_chroma(mirror_of(tmp_path)) == ours
@@ -553,9 +578,10 @@ CHANGES = st.lists(
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(900)
 @settings(
-    # Few: each starts a process with Chroma, which takes seconds on a slow machine.
-    max_examples=20,
+    # Few: each starts processes with Chroma, which takes seconds on a slow machine.
+    max_examples=15,
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 @given(changes=CHANGES)
@@ -581,9 +607,12 @@ def test_both_have_the_same_in_the_end(
                 store.check(NAME)
             case _:
                 store = stores.send(do != "off")
-    store = stores.send(True)
-    ours = read_store(store)
-    stores.close()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(replicator, "QUIET_S", 0.05)
+        store = stores.send(True)
+        eventually(partial(is_current, store))
+        ours = read_store(store)
+        stores.close()
     theirs = read_chroma(mirror_of(home))
     # Chroma need not know of a collection that was always empty.
     assert {name: copy for name, copy in theirs.items() if copy.records} == {

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
+import psutil
 import pytest
 
 from quinion.errors import StoreUnavailable
@@ -142,6 +143,18 @@ def test_codes_of_a_rolled_back_transaction_are_never_compared(
         raise KeyError
     assert ask(store) == answers
     assert store.check("c").problems == ()
+
+
+@pytest.mark.usefixtures("low_limits")
+def test_rolled_back_transactions_leave_no_files_open(tmp_path: Path) -> None:
+    store = open_store(tmp_path)
+    opened = []
+    for _ in range(5):
+        with pytest.raises(KeyError), store.transaction() as transaction:
+            transaction.upsert("c", records(COUNT), VECTORS, "model")
+            raise KeyError
+        opened.append(psutil.Process().num_fds())
+    assert len(set(opened)) == 1, opened
 
 
 @pytest.mark.parametrize("part", [0, 0.5])
