@@ -53,6 +53,7 @@ def test_a_home_is_backed_up_and_restored_elsewhere(
     assert ask(quinion) == answers
 
 
+@pytest.mark.slow
 def test_a_home_whose_store_is_on_a_volume_is_backed_up_and_restored(
     home: Path, quinion: Run, tmp_path: Path, models: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -115,6 +116,7 @@ def test_a_damaged_backup_is_refused_and_leaves_nothing(
     assert quinion("restore", str(file)).status == 0
 
 
+@pytest.mark.slow
 def test_a_damaged_mirror_is_rebuilt_by_itself(filled: Path, quinion: Run) -> None:
     answers = ask(quinion)
     truncate(filled / "chroma" / "chroma.sqlite3", 0.1)
@@ -142,6 +144,7 @@ def test_a_home_is_rebuilt(filled: Path, quinion: Run) -> None:
     assert ask(quinion) == answers
 
 
+@pytest.mark.slow
 def test_a_rebuild_that_loses_something_says_what_and_fails(filled: Path, quinion: Run) -> None:
     flip_in(filled / "store" / "store.db", b"One text.")
     shutil.rmtree(filled / "chroma")
@@ -152,6 +155,7 @@ def test_a_rebuild_that_loses_something_says_what_and_fails(filled: Path, quinio
     assert "has no chunks" in str(ended.json["docvec"]["problems"])
 
 
+@pytest.mark.slow
 def test_where_nothing_can_be_rebuilt_the_message_names_restore(filled: Path, quinion: Run) -> None:
     truncate(filled / "store" / "store.db", 0.01)
     shutil.rmtree(filled / "chroma")

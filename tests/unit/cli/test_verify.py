@@ -97,6 +97,7 @@ def test_a_repair_removes_nothing_that_may_be_needed_and_a_second_ingest_complet
     assert list_ids(CHUNKS, NOTES.chunks, CONTENT) == left
 
 
+@pytest.mark.slow
 def test_what_has_lost_its_chunks_is_completed_by_a_second_ingest(
     filled: Path, quinion: Run, files: Path
 ) -> None:
@@ -126,6 +127,7 @@ def test_what_has_lost_its_chunks_is_completed_by_a_second_ingest(
     assert answer["status"] == "already_ingested"
 
 
+@pytest.mark.slow
 def test_a_damaged_record_is_named_and_repaired(filled: Path, quinion: Run) -> None:
     flip_in(filled / "store" / "store.db", b"One text.")
     ended = quinion("verify", "--json")

@@ -95,6 +95,7 @@ async def test_a_moved_home_answers_the_same(home: Path, tmp_path: Path, models:
     assert find_stores(tmp_path) == [moved / "store"]
 
 
+@pytest.mark.slow
 async def test_a_copied_home_answers_the_same(home: Path, tmp_path: Path, models: Path) -> None:
     copy = shutil.copytree(home, tmp_path / "copy")
     shutil.rmtree(home)
@@ -117,7 +118,11 @@ def by_dots(home: Path) -> Path:
     return home.parent / ".." / home.parent.name / home.name
 
 
-WAYS = [by_symlink, by_symlink_above, by_dots]
+WAYS = [
+    by_symlink,
+    pytest.param(by_symlink_above, marks=pytest.mark.slow),
+    pytest.param(by_dots, marks=pytest.mark.slow),
+]
 
 
 @pytest.mark.parametrize("lead", WAYS)
@@ -306,6 +311,7 @@ async def test_a_volume_is_self_contained(tmp_path: Path, models: Path) -> None:
     assert find_stores(tmp_path) == [volume / "store"]
 
 
+@pytest.mark.slow
 async def test_a_damaged_mirror_on_a_volume_does_not_touch_what_else_is_there(
     tmp_path: Path, models: Path
 ) -> None:
@@ -338,6 +344,7 @@ async def test_an_empty_variable_keeps_everything_in_memory(tmp_path: Path, mode
         assert engine.store.collections() == []
 
 
+@pytest.mark.slow
 async def test_the_store_of_a_home_stays_when_the_variable_is_set_to_empty(
     home: Path, models: Path
 ) -> None:
@@ -352,8 +359,14 @@ async def test_the_store_of_a_home_stays_when_the_variable_is_set_to_empty(
 # Homes of other versions.
 
 
-@pytest.mark.parametrize("name", ["0088f9ac", "of another path"])
-@pytest.mark.parametrize("mirror", ["on", "off"])
+@pytest.mark.parametrize(
+    ("name", "mirror"),
+    [
+        ("of another path", "on"),
+        pytest.param("0088f9ac", "on", marks=pytest.mark.slow),
+        pytest.param("0088f9ac", "off", marks=pytest.mark.slow),
+    ],
+)
 async def test_a_home_of_quinion_0_1_opens_with_all_that_it_has(
     tmp_path: Path, models: Path, name: str, mirror: str
 ) -> None:
@@ -367,6 +380,7 @@ async def test_a_home_of_quinion_0_1_opens_with_all_that_it_has(
     assert find_stores(home) == [home / "store"]
 
 
+@pytest.mark.slow
 async def test_a_home_whose_two_ledgers_differ_is_not_opened(tmp_path: Path, models: Path) -> None:
     home = home_v1.unpack(tmp_path / "home")
     other = shutil.copytree(home / home_v1.LEDGER, home / "ledger" / "12345678")

@@ -169,7 +169,7 @@ def restore_to(settings: Settings, file: Path) -> None:
         restore(store_place(settings), file)
 
 
-@pytest.mark.parametrize("is_elsewhere", [False, True])
+@pytest.mark.parametrize("is_elsewhere", [False, pytest.param(True, marks=pytest.mark.slow)])
 async def test_a_backup_of_quinion_0_1_is_restored(
     old_backup: Path, models: Path, tmp_path: Path, is_elsewhere: bool
 ) -> None:
