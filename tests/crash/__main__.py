@@ -203,16 +203,15 @@ def main() -> int:
         print(text)
     else:
         PAGE.write_text(text, encoding="utf-8")
-    flaws = [said for found in tallies.values() for one in found for _, said in one.flaws]
-    for said in flaws:
-        print(said, file=sys.stderr)
-    return int(bool(flaws))
+    return int(any(one.flaws for found in tallies.values() for one in found))
 
 
 def play(module: str, points: int, seed: int, models: Path, name: str) -> Tally:
-    """Run a part of a scene, and report that on stderr: all of it takes a while."""
+    """Run a part of a scene, and report on stderr: all of it takes a while."""
     found = tally(module, name, points, seed, models)
-    print(f"{module} {name}: {found.points} points, {len(found.flaws)} flaws", file=sys.stderr)
+    flaws = [f"{flaw}: {said}" for flaw, said in found.flaws]
+    summary = f"{module} {name}: {found.points} points, {len(flaws)} flaws"
+    print(summary, *flaws, sep="\n", file=sys.stderr, flush=True)
     return found
 
 
