@@ -1,13 +1,12 @@
-"""Adopts the ledger of quinion 0.1 as the store of its home.
+"""Adopt the ledger of quinion 0.1 as the store of its home.
 
 A home of that version has its records in `ledger/<hash of the path of Chroma>/`, unfinished
-operations in `journal.db`, and notes in `marks.db` and `library/remarks.db`. All of that becomes
-one store, in steps that may be interrupted anywhere and are taken up again at the next start: the
-old folder is brought into the new form where it lies, and renamed last.
+operations in `journal.db`, and notes in `marks.db` and `library/remarks.db`. They become one
+store. The ledger is converted where it lies and moved last, so that a migration which was
+interrupted continues at the next start.
 
-The path in the name made a moved or symlinked home lose its ledger, or have two. So the ledger of
-another path is adopted, too, and several are merged; where two have different versions of a
-record, nothing is changed and a person decides.
+The path in the name gave a moved or symlinked home a second ledger. So the ledger of another path
+is adopted, too; where several have records, nothing is changed and a person decides.
 """
 
 import hashlib
@@ -19,7 +18,6 @@ import sqlite3
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import closing, suppress
-from itertools import combinations
 from pathlib import Path
 
 import numpy as np
@@ -35,20 +33,7 @@ log = logging.getLogger(__name__)
 
 LEDGER, LEDGER_FILE = "ledger", "ledger.db"
 JOURNAL, MARKS, REMARKS = "journal.db", "marks.db", "library/remarks.db"
-SMALL = (JOURNAL, MARKS, REMARKS, "policies.db")
-"""What is copied before anything is changed."""
-BACKUPS = "backups"
 CHROMA = "chroma.sqlite3"
-SUFFIXES = {".rows": ".vectors"}
-NAMES = FILE, LEDGER_FILE
-"""Of a ledger's database: the new name, and the old one."""
-_DIFFERENT = """
-SELECT mine.id FROM main.collections AS ours
-JOIN other.collections AS others ON others.name = ours.name
-JOIN main.records AS mine ON mine.collection = ours.number
-JOIN other.records AS theirs ON theirs.collection = others.number AND theirs.id = mine.id
-WHERE mine.checksum != theirs.checksum LIMIT 1
-"""
 
 
 def adopt_ledger(home: Path, folder: Path, old_place: str) -> None:
@@ -57,12 +42,11 @@ def adopt_ledger(home: Path, folder: Path, old_place: str) -> None:
     `old_place` is the path or address of the Chroma that the ledger belonged to.
 
     Raises:
-        StoreUnavailable: several ledgers have different versions of a record, or the disk fails.
+        StoreUnavailable: several ledgers have records, one is damaged, or the disk fails.
     """
-    if (folder / FILE).exists():
-        return
     try:
-        _adopt(home, folder, old_place)
+        if not (folder / FILE).exists() and (ledger := _find_ledger(home, folder, old_place)):
+            _adopt(home, ledger, folder)
     except (sqlite3.Error, OSError) as error:
         raise StoreUnavailable(
             f"{home} can't be migrated: {error}. Check that the disk is not full and that the "
@@ -70,31 +54,19 @@ def adopt_ledger(home: Path, folder: Path, old_place: str) -> None:
         ) from error
 
 
-def _adopt(home: Path, folder: Path, old_place: str) -> None:
-    candidates = _find_ledgers(home)
-    in_home = folder.parent == home
-    main = _choose(candidates, home, folder, old_place)
-    if main is None:
-        return
-    others = [one for one in candidates if one != main] if in_home else []
-    for one, other in combinations((main, *others), 2):
-        _check_same(one, other)
-    log.warning("Migrating %s to %s", main, folder)
-    backup = home / BACKUPS / f"schema-1-{time.strftime('%Y%m%d-%H%M%S')}"
-    _back_up(home, backup)
-    for ledger in (main, *others):
-        _rename_files(ledger)
-    with closing(EmbeddedStore(main, mirrored=True)) as store:
-        _undo_unfinished(home, main, store)
-        for other in others:
-            with closing(EmbeddedStore(other)) as source:
-                _undo_unfinished(home, other, source)
-                _merge(source, store)
-        _take_notes(home, main, store)
-    _place(main, folder)
-    for other in others:
-        shutil.move(other, backup / other.name)
-    if not _find_ledgers(home):
+def _adopt(home: Path, ledger: Path, folder: Path) -> None:
+    log.warning("Migrating %s to %s", ledger, folder)
+    backup = home / "backups" / f"schema-1-{time.strftime('%Y%m%d-%H%M%S')}"
+    backup.mkdir(mode=0o700, parents=True, exist_ok=True)
+    for name in (JOURNAL, MARKS, REMARKS, "policies.db"):
+        if (home / name).exists():
+            copy_database(home / name, backup / Path(name).name)
+    _rename_files(ledger)
+    with closing(EmbeddedStore(ledger, mirrored=True)) as store:
+        _undo_unfinished(home, ledger, store)
+        _take_notes(home, ledger, store)
+    _move(ledger, folder)
+    if not _count_records(home):  # else those of another Chroma still need them
         for name in (JOURNAL, MARKS, REMARKS):
             for suffix in ("", "-wal", "-shm"):
                 (home / f"{name}{suffix}").unlink(missing_ok=True)
@@ -103,35 +75,43 @@ def _adopt(home: Path, folder: Path, old_place: str) -> None:
             (home / LEDGER).rmdir()
 
 
-def _choose(candidates: Sequence[Path], home: Path, folder: Path, old_place: str) -> Path | None:
-    """The ledger that becomes the store in `folder`; None: all belong to other folders."""
-    own = home / LEDGER / _hash(str(home / "chroma"))
+def _find_ledger(home: Path, folder: Path, old_place: str) -> Path | None:
+    """The ledger that becomes the store in `folder`; None: there is none, or those that there are
+    belong to other folders."""
+    counts = _count_records(home)
     for wanted in (home / LEDGER / _hash(old_place), home / LEDGER):  # the latter: of a backup
-        if wanted in candidates:
+        if wanted in counts and (len(counts) == 1 or folder.parent != home):
             return wanted
-    if folder.parent == home:
-        return candidates[0] if candidates else None
-    is_moved = len(candidates) == 1 and (folder.parent / CHROMA).exists()
-    return candidates[0] if is_moved and own not in candidates else None
+    if folder.parent != home:
+        own = home / LEDGER / _hash(str(home / "chroma"))
+        if len(counts) != 1 or own in counts or not (folder.parent / CHROMA).exists():
+            return None
+    if len(counts) > 1:
+        found = ", ".join(f"{ledger} ({records:,} records)" for ledger, records in counts.items())
+        raise StoreUnavailable(
+            f"This home has several ledgers: {found}. Nothing was changed. Move all but one out of "
+            f"the home and start again; then quinion import chroma {home / 'chroma'} takes over "
+            "what that one lacks."
+        )
+    return next(iter(counts), None)
 
 
-def _find_ledgers(home: Path) -> list[Path]:
-    """The folders of all ledgers, the fullest first; one without a record is none."""
+def _count_records(home: Path) -> dict[Path, int]:
+    """The ledgers of a home that have records, and their numbers."""
     folders = [home / LEDGER, *sorted((home / LEDGER).glob("*/"))]
     counts = {one: _count(one) for one in folders if ".damaged-" not in one.name}
-    return sorted((one for one in counts if counts[one]), key=lambda one: -counts[one])
+    return {one: records for one, records in counts.items() if records}
 
 
-def _count(folder: Path) -> int:
-    for name in NAMES:
-        if (folder / name).exists():
+def _count(ledger: Path) -> int:
+    for path in (ledger / FILE, ledger / LEDGER_FILE):
+        if path.exists():
             try:
-                with closing(sqlite3.connect(folder / name)) as database:
-                    [(records,)] = database.execute("SELECT count(*) FROM records")
+                [(records,)] = _read(path, "SELECT count(*) FROM records")
             except sqlite3.Error as error:
                 raise StoreUnavailable(
-                    f"{folder / name} is damaged: {error}. Restore a backup with quinion restore, "
-                    "or move the folder away and take over what Chroma has: quinion import chroma"
+                    f"{path} is damaged: {error}. Restore a backup with quinion restore, or move "
+                    "the folder away and take over what Chroma has: quinion import chroma"
                 ) from error
             return int(records)
     return 0
@@ -142,32 +122,22 @@ def _hash(place: str) -> str:
     return hashlib.blake2b(place.encode(), digest_size=4).hexdigest()
 
 
-def _back_up(home: Path, target: Path) -> None:
-    target.mkdir(mode=0o700, parents=True, exist_ok=True)
-    for name in SMALL:
-        if (home / name).exists():
-            copy_database(home / name, target / Path(name).name)
-
-
 def _rename_files(ledger: Path) -> None:
     """Give the files of a ledger their new names."""
     old = ledger / LEDGER_FILE
     if old.exists():
-        with closing(sqlite3.connect(old)) as database:
-            database.execute("PRAGMA journal_mode=DELETE")  # so that it is one file
+        _read(old, "PRAGMA journal_mode=DELETE")  # so that it is one file
         old.rename(ledger / FILE)
-    for suffix, new in SUFFIXES.items():
-        for path in ledger.glob(f"*{suffix}"):
-            path.rename(path.with_suffix(new))
+    for path in ledger.glob("*.rows"):
+        path.rename(path.with_suffix(".vectors"))
     (ledger / "seal").unlink(missing_ok=True)
 
 
 def _undo_unfinished(home: Path, ledger: Path, store: EmbeddedStore) -> None:
-    """Remove what operations left that a process began and did not finish; put back what they
-    were replacing."""
-    intents = _rows(home / JOURNAL, "SELECT store, traces, backup FROM intents ORDER BY id")
+    """Remove what unfinished operations wrote, and put back what they were replacing."""
+    intents = _read(home / JOURNAL, "SELECT store, traces, backup FROM intents ORDER BY id")
     for place, traces, backup in intents:
-        if _hash(place) != ledger.name and ledger.name != LEDGER:
+        if ledger.name not in (_hash(place), LEDGER):
             continue
         with store.transaction() as change:
             for collection, fields, ids in json.loads(traces):
@@ -187,50 +157,11 @@ def _load(path: Path) -> Iterator[tuple[str, list[Record], Vectors]]:
                 yield collection, [Record(*one) for one in records], content[f"arr_{place}"]
 
 
-def _check_same(one: Path, other: Path) -> None:
-    """Make sure that no two ledgers have different versions of a record, or vectors of different
-    models.
-
-    Raises:
-        StoreUnavailable: they have.
-    """
-    with closing(sqlite3.connect(_find_database(one))) as database:
-        database.execute("ATTACH ? AS other", (str(_find_database(other)),))
-        # The fourth column is the model, in this schema and in the next.
-        tables = ("main.collections", "other.collections")
-        mine, theirs = (
-            {row[1]: row[3] for row in database.execute(f"SELECT * FROM {table}")}  # noqa: S608
-            for table in tables
-        )
-        different = [id_ for (id_,) in database.execute(_DIFFERENT)]
-        shared = mine.keys() & theirs.keys()
-        different += [n for n in shared if mine[n] and theirs[n] and mine[n] != theirs[n]]
-    if different:
-        raise StoreUnavailable(
-            f"This home has two ledgers that differ: {one} and {other} have different versions "
-            f"of {different[0]}. Nothing was changed. Move the one that you do not want out of "
-            "the home, and start again."
-        )
-
-
-def _find_database(ledger: Path) -> Path:
-    return next(path for name in NAMES if (path := ledger / name).exists())
-
-
-def _merge(source: EmbeddedStore, store: EmbeddedStore) -> None:
-    """Take over the records of another ledger that this one lacks."""
-    for name in source.collections():
-        records, vectors = source.get_with_vectors(Selector.everything(name))
-        known = set(store.list_ids(name))
-        new = [n for n, record in enumerate(records) if record.id not in known]
-        with store.transaction() as change:
-            change.upsert(name, [records[n] for n in new], vectors[new], source.model(name))
-
-
 def _take_notes(home: Path, ledger: Path, store: EmbeddedStore) -> None:
-    """Copy marks and remarks into the store's key-value table; the ledger's own marks prevail."""
-    marks = _rows(home / MARKS, "SELECT store, key, mark FROM marks")
-    remarks = _rows(home / REMARKS, "SELECT store, key, mark FROM marks")
+    """Copy marks and remarks into the key-value table; the ledger's own marks prevail."""
+    marks, remarks = (
+        _read(home / name, "SELECT store, key, mark FROM marks") for name in (MARKS, REMARKS)
+    )
     with store.transaction() as change:
         for _, key, mark in sorted(marks, key=lambda row: _hash(row[0]) == ledger.name):
             change.set_value(f"policy {key}", mark)
@@ -238,30 +169,30 @@ def _take_notes(home: Path, ledger: Path, store: EmbeddedStore) -> None:
             change.set_value(f"remark {model} {key}", mark)
 
 
-def _rows(path: Path, query: str) -> Sequence[tuple[str, ...]]:
+def _read(path: Path, query: str) -> Sequence[tuple[str, ...]]:
+    """The rows of a query; none where there is no database, or one without tables."""
     if not path.exists():
         return []
     with closing(sqlite3.connect(path)) as database:
-        if not database.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchone():
-            return []  # its table was never made
-        return database.execute(query).fetchall()
+        has_tables = database.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchone()
+        return database.execute(query).fetchall() if has_tables else []
 
 
-def _place(source: Path, folder: Path) -> None:
+def _move(ledger: Path, folder: Path) -> None:
     """Rename the folder, or copy it where it is to lie on another file system."""
     folder.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     with suppress(OSError):
         folder.rmdir()  # an empty one that was made before
-    if source == folder.parent / LEDGER:
-        (source / "engine.lock").unlink(missing_ok=True)
+    if ledger.name == LEDGER:
+        (ledger / "engine.lock").unlink(missing_ok=True)
     try:
-        source.rename(folder)
+        ledger.rename(folder)
     except OSError:
         copy = folder.with_name(f"{folder.name}.migrating")
         shutil.rmtree(copy, ignore_errors=True)
-        shutil.copytree(source, copy)
+        shutil.copytree(ledger, copy)
         for path in copy.iterdir():
             with path.open("rb") as file:
                 os.fsync(file.fileno())
         copy.rename(folder)
-        shutil.rmtree(source)
+        shutil.rmtree(ledger)
