@@ -24,6 +24,7 @@ from quinion.pipeline.engine import Engine, in_thread, open_engine
 from quinion.pipeline.home import hold_home, make_private, store_place
 from quinion.servers.catalog import CATALOG
 from quinion.settings import Settings
+from quinion.store.embedded.schema import VERSION
 from tests import home_v1
 from tests.home_v1 import EXPECTED, EXPECTED_ANSWERS, ask, call, settings_of
 
@@ -381,12 +382,10 @@ async def test_a_home_of_quinion_0_1_opens_with_all_that_it_has(
 
 
 @pytest.mark.slow
-async def test_a_home_whose_two_ledgers_differ_is_not_opened(tmp_path: Path, models: Path) -> None:
+async def test_a_home_with_two_ledgers_is_not_opened(tmp_path: Path, models: Path) -> None:
     home = home_v1.unpack(tmp_path / "home")
     other = shutil.copytree(home / home_v1.LEDGER, home / "ledger" / "12345678")
-    with closing(sqlite3.connect(other / "ledger.db")) as database, database:
-        database.execute("UPDATE records SET text = 'x', checksum = 0")
-    with pytest.raises(StoreUnavailable, match=r"ledger/0088f9ac and .*ledger/12345678"):
+    with pytest.raises(StoreUnavailable, match=r"ledger/0088f9ac \(.*ledger/12345678 \("):
         async with open_engine(settings_of(home, models)):
             pass
     assert not (home / "store").exists()
@@ -396,10 +395,10 @@ async def test_a_home_whose_two_ledgers_differ_is_not_opened(tmp_path: Path, mod
 
 async def test_a_store_of_a_newer_quinion_is_refused(home: Path, models: Path) -> None:
     set_version(home / "store" / "store.db", 99)
-    with pytest.raises(StoreUnavailable, match=r"newer quinion \(schema 99; .* up to 2\)"):
+    with pytest.raises(StoreUnavailable, match=r"newer quinion \(schema 99; .* up to \d+\)"):
         async with open_engine(settings_of(home, models)):
             pass
-    set_version(home / "store" / "store.db", 2)
+    set_version(home / "store" / "store.db", VERSION)
     assert await ask_at(settings_of(home, models)) == EXPECTED_ANSWERS
 
 

@@ -5,6 +5,7 @@ a transaction of its own, so that a killed process leaves the version before or 
 
     1  `ledger.db` of quinion 0.1, which has user_version 0
     2  one transaction per document: outbox by name, key-value table, collection versions
+    3  free slots are those that no record has
 """
 
 import sqlite3
@@ -12,7 +13,7 @@ from collections.abc import Mapping
 
 from quinion.errors import StoreUnavailable
 
-VERSION = 2
+VERSION = 3
 """The version that this code reads and writes."""
 
 _SCHEMA = """
@@ -32,9 +33,6 @@ CREATE TABLE records (
     UNIQUE (collection, id)
 );
 CREATE UNIQUE INDEX records_by_slot ON records (collection, slot);
-CREATE TABLE free_slots (
-    collection INTEGER NOT NULL, slot INTEGER NOT NULL, PRIMARY KEY (collection, slot)
-) WITHOUT ROWID;
 CREATE TABLE metadata_values (
     number INTEGER PRIMARY KEY,
     collection INTEGER NOT NULL,
@@ -66,7 +64,6 @@ DROP INDEX by_place;
 ALTER TABLE records RENAME COLUMN place TO slot;
 CREATE UNIQUE INDEX records_by_slot ON records (collection, slot);
 ALTER TABLE free RENAME TO free_slots;
-ALTER TABLE free_slots RENAME COLUMN place TO slot;
 ALTER TABLE facts RENAME TO metadata_values;
 ALTER TABLE holders RENAME TO metadata_postings;
 ALTER TABLE metadata_postings RENAME COLUMN fact TO value;
@@ -84,7 +81,11 @@ INSERT INTO sqlite_sequence (name, seq)
 CREATE TABLE key_values (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 """
 
-MIGRATIONS: Mapping[int, str] = {1: _FROM_1}
+_FROM_2 = """
+DROP TABLE free_slots;
+"""
+
+MIGRATIONS: Mapping[int, str] = {1: _FROM_1, 2: _FROM_2}
 """By the version that each one starts from."""
 
 

@@ -90,10 +90,10 @@ class EmbeddedStore:
             _check_not_lost(folder)
         self.mirror: Mirror | None = None
         self._database = Database(folder)
-        self._snapshots = Snapshots()
+        self._snapshots = Snapshots(self._drop_files)
         self._metadata = MetadataIndex()
         self._vectors = VectorIndex(folder)
-        self._protected: dict[int, set[int]] = {}
+        self._transactions = threading.RLock()
         self._live: dict[int, tuple[int, Mask]] = {}
         self._caching = threading.Lock()
         with self._read() as database:
@@ -109,24 +109,23 @@ class EmbeddedStore:
 
     @contextmanager
     def transaction(self) -> Iterator[EmbeddedTransaction]:
-        try:
-            with self._database.write() as database:
-                transaction = EmbeddedTransaction(
-                    database,
-                    self._metadata,
-                    self._vectors,
-                    self._protected,
-                    mirrored=self._mirrored,
-                )
-                yield transaction
-                # Before the commit: the next transaction must not reuse these slots yet.
-                for number, slots in transaction.freed.items():
-                    self._protected.setdefault(number, set()).update(slots)
-        except BaseException:
-            self._metadata.clear_cache()
-            self._vectors.forget_codes()
-            raise
-        self._snapshots.after_current(lambda: self._reclaim(transaction))
+        with self._transactions:
+            try:
+                with self._database.write() as database:
+                    transaction = EmbeddedTransaction(
+                        database,
+                        self._metadata,
+                        self._vectors,
+                        self._snapshots,
+                        mirrored=self._mirrored,
+                    )
+                    yield transaction
+            except BaseException:
+                self._metadata.clear_cache()
+                self._vectors.forget_codes()
+                raise
+            # Before the next transaction, which must not use these slots yet.
+            self._snapshots.retire(transaction.retired)
         if self.mirror:
             self.mirror.notify()
 
@@ -316,13 +315,10 @@ class EmbeddedStore:
         with decoding():
             return file.take(np.fromiter((row.slot for row in rows), np.int64, len(rows)))
 
-    def _reclaim(self, transaction: EmbeddedTransaction) -> None:
-        """Nobody reads what this transaction freed any more."""
-        for number, slots in transaction.freed.items():
-            self._protected.get(number, set()).difference_update(slots)
-        for number in transaction.dropped:
-            self._vectors.drop(number)
-            self._live.pop(number, None)
+    def _drop_files(self, number: int) -> None:
+        """Delete the files of a collection that nobody reads any more."""
+        self._vectors.drop(number)
+        self._live.pop(number, None)
 
     def _check(self, folder: Path, collection: str) -> Check:
         with self._snapshots.hold(), closing(RawReader(folder)) as reader:

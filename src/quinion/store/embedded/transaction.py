@@ -1,8 +1,9 @@
 """A transaction of the embedded store: one SQLite transaction over all collections."""
 
+import json
 import sqlite3
-from collections.abc import Mapping, Sequence
-from itertools import chain, count
+from collections.abc import Sequence
+from itertools import chain, count, islice
 
 import numpy as np
 
@@ -12,9 +13,17 @@ from quinion.store.base import Selector, Vectors
 from quinion.store.embedded import outbox
 from quinion.store.embedded.bitmap import Slots
 from quinion.store.embedded.checksum import sum_metadata, sum_record
-from quinion.store.embedded.metadata_index import MetadataIndex
+from quinion.store.embedded.metadata_index import MetadataIndex, all_slots
 from quinion.store.embedded.outbox import Change
-from quinion.store.embedded.rows import Row, dump, find_by_ids, find_collection, find_selected
+from quinion.store.embedded.rows import (
+    Row,
+    count_slots,
+    dump,
+    find_by_ids,
+    find_collection,
+    find_selected,
+)
+from quinion.store.embedded.snapshots import Retired, Snapshots
 from quinion.store.embedded.vector_index import Collection, VectorIndex
 
 _WRITE = """
@@ -27,23 +36,15 @@ _WRITE_METADATA = """
 UPDATE records SET metadata = :new, checksum = (checksum | :change) - (checksum & :change)
 WHERE collection = :collection AND slot = :slot
 """
-_FREE = "INSERT OR IGNORE INTO free_slots (collection, slot) VALUES (?, ?)"
-# A damaged list must not have the vector of another record overwritten.
-_FIND_FREE = """
-SELECT slot FROM free_slots WHERE collection = ? AND NOT EXISTS (
-    SELECT 1 FROM records
-    WHERE records.collection = free_slots.collection AND records.slot = free_slots.slot
-) LIMIT ?
+_USED = """
+SELECT slot FROM records WHERE collection = ? AND slot IN (SELECT value FROM json_each(?))
 """
-
-Protected = Mapping[int, set[int]]
-"""Free slots, by the number of the collection, that a snapshot may still read."""
 
 
 class EmbeddedTransaction:
     """Changes on the writer's connection; see `store.base.Transaction`.
 
-    `freed` and `dropped` are what the store has to see to after the commit.
+    `retired` are the slots and files that this transaction no longer uses; older snapshots do.
     """
 
     def __init__(
@@ -51,17 +52,16 @@ class EmbeddedTransaction:
         database: sqlite3.Connection,
         metadata: MetadataIndex,
         vectors: VectorIndex,
-        protected: Protected,
+        snapshots: Snapshots,
         *,
         mirrored: bool,
     ) -> None:
         self._database = database
         self._metadata = metadata
         self._vectors = vectors
-        self._protected = protected
+        self._snapshots = snapshots
         self._mirrored = mirrored
-        self.freed: dict[int, set[int]] = {}
-        self.dropped: list[int] = []
+        self.retired = Retired()
 
     def model(self, collection: str) -> str:
         found = find_collection(self._database, collection)
@@ -78,6 +78,7 @@ class EmbeddedTransaction:
         found = self._open(collection, vectors.shape[1], model)
         old = find_by_ids(self._database, found.number, [record.id for record in records])
         self._forget(found.number, old)
+        self._retire(found.number, old)
         slots = self._assign(found.number, len(records))
         self._vectors.write(self._database, found, slots, vectors)
         self._database.executemany(
@@ -99,7 +100,6 @@ class EmbeddedTransaction:
             found.number,
             [(slot, r.metadata) for r, slot in zip(records, slots.tolist(), strict=True)],
         )
-        self._free(found.number, old)
         self._metadata.drop_unused(
             self._database, found.number, [row.record.metadata for row in old]
         )
@@ -147,7 +147,7 @@ class EmbeddedTransaction:
             "DELETE FROM records WHERE collection = ? AND id = ?",
             [(found.number, row.record.id) for row in rows],
         )
-        self._free(found.number, rows)
+        self._retire(found.number, rows)
         self._metadata.drop_unused(
             self._database, found.number, [row.record.metadata for row in rows]
         )
@@ -192,36 +192,25 @@ class EmbeddedTransaction:
         return find_collection(self._database, collection)
 
     def _assign(self, number: int, wanted: int) -> Slots:
-        """Slots for so many vectors: free ones that no snapshot reads, then new ones."""
-        protected = self._protected.get(number, set()) | self.freed.get(number, set())
-        free = [
-            slot
-            for (slot,) in self._database.execute(_FIND_FREE, (number, wanted + len(protected)))
-            if slot not in protected
-        ][:wanted]
-        self._database.executemany(
-            "DELETE FROM free_slots WHERE collection = ? AND slot = ?",
-            [(number, slot) for slot in free],
-        )
-        # A free slot may lie behind the last one that is used.
-        [(end,)] = self._database.execute(
-            "SELECT max(slot) FROM (SELECT max(slot) AS slot FROM records WHERE collection = :c "
-            "UNION ALL SELECT max(slot) FROM free_slots WHERE collection = :c)",
-            {"c": number},
-        )
-        following = count(max((s for s in (end, *free) if s is not None), default=-1) + 1)
-        assigned = chain(free, following)
-        return np.fromiter((next(assigned) for _ in range(wanted)), np.int64, wanted)
+        """Slots that no record has and no snapshot reads, the lowest first."""
+        retired = self._snapshots.retired(number) | self.retired.slots.get(number, set())
+        end = count_slots(self._database, number)
+        free = np.flatnonzero(~all_slots(self._database, number, end)).tolist()
+        free = [slot for slot in free if slot not in retired][:wanted]
+        # A damaged index must not have the vector of another record overwritten.
+        used = {slot for (slot,) in self._database.execute(_USED, (number, json.dumps(free)))}
+        blocked = used | retired
+        unused = (slot for slot in chain(free, count(end)) if slot not in blocked)
+        return np.fromiter(islice(unused, wanted), np.int64, wanted)
 
     def _forget(self, number: int, rows: Sequence[Row]) -> None:
         self._metadata.remove(
             self._database, number, [(row.slot, row.record.metadata) for row in rows]
         )
 
-    def _free(self, number: int, rows: Sequence[Row]) -> None:
+    def _retire(self, number: int, rows: Sequence[Row]) -> None:
         """Free the slots of these records, for later transactions."""
-        self._database.executemany(_FREE, [(number, row.slot) for row in rows])
-        self.freed.setdefault(number, set()).update(row.slot for row in rows)
+        self.retired.slots.setdefault(number, set()).update(row.slot for row in rows)
 
     def _drop(self, collection: str, number: int) -> int:
         query = "SELECT count(*) FROM records WHERE collection = ?"
@@ -229,14 +218,12 @@ class EmbeddedTransaction:
         self._metadata.drop(self._database, number)
         for statement in (
             "DELETE FROM records WHERE collection = ?",
-            "DELETE FROM free_slots WHERE collection = ?",
             "DELETE FROM collections WHERE number = ?",
         ):
             self._database.execute(statement, (number,))
         if self._mirrored:
             outbox.add_drop(self._database, collection)
-        self.freed.pop(number, None)
-        self.dropped.append(number)
+        self.retired.files.append(number)
         return int(records)
 
     def _note(self, collection: str, ids: Sequence[str], change: Change) -> None:

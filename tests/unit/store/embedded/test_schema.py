@@ -70,14 +70,11 @@ def test_a_migrated_database_has_the_tables_of_a_new_one(old: sqlite3.Connection
 
 
 def test_a_migration_keeps_every_row(old: sqlite3.Connection) -> None:
-    before = {
-        table: dump(old, table) for table in ("collections", "records", "free", "facts", "holders")
-    }
+    before = {table: dump(old, table) for table in ("collections", "records", "facts", "holders")}
     migrate(old, "somewhere")
     assert [row[:5] for row in dump(old, "collections")] == before["collections"]
     for table, was in (
         ("records", "records"),
-        ("free_slots", "free"),
         ("metadata_values", "facts"),
         ("metadata_postings", "holders"),
     ):

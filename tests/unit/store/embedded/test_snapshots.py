@@ -1,53 +1,68 @@
-"""Snapshots: what has to wait for readers runs once they are gone, and not before."""
+"""Snapshots: what has to wait for readers is reclaimed once they are gone, and not before."""
 
 from contextlib import ExitStack
 
 import pytest
 
-from quinion.store.embedded.snapshots import Snapshots
+from quinion.store.embedded.snapshots import Retired, Snapshots
 
 
-def test_without_readers_an_action_runs_at_once() -> None:
-    done: list[str] = []
-    Snapshots().after_current(lambda: done.append("now"))
-    assert done == ["now"]
+def test_without_readers_a_file_is_dropped_at_once() -> None:
+    dropped: list[int] = []
+    Snapshots(dropped.append).retire(Retired(files=[1]))
+    assert dropped == [1]
 
 
-def test_an_action_waits_for_the_last_reader_from_before_it() -> None:
-    snapshots, done = Snapshots(), list[str]()
+def test_a_file_waits_for_the_last_reader_from_before_it() -> None:
+    dropped: list[int] = []
+    snapshots = Snapshots(dropped.append)
     with ExitStack() as first:
         first.enter_context(snapshots.hold())
         with snapshots.hold():
-            snapshots.after_current(lambda: done.append("freed"))
-            assert done == []
-        assert done == []
-    assert done == ["freed"]
+            snapshots.retire(Retired(files=[1]))
+            assert dropped == []
+        assert dropped == []
+    assert dropped == [1]
 
 
-def test_an_action_does_not_wait_for_later_readers() -> None:
-    snapshots, done = Snapshots(), list[str]()
+def test_a_file_does_not_wait_for_later_readers() -> None:
+    dropped: list[int] = []
+    snapshots = Snapshots(dropped.append)
     with ExitStack() as later:
         with snapshots.hold():
-            snapshots.after_current(lambda: done.append("freed"))
+            snapshots.retire(Retired(files=[1]))
             later.enter_context(snapshots.hold())
-            assert done == []
-        assert done == ["freed"]
+            assert dropped == []
+        assert dropped == [1]
 
 
-def test_actions_run_in_their_order_each_after_its_own_readers() -> None:
-    snapshots, done = Snapshots(), list[str]()
+def test_transactions_are_reclaimed_in_their_order_each_after_its_own_readers() -> None:
+    dropped: list[int] = []
+    snapshots = Snapshots(dropped.append)
     with ExitStack() as second:
         with snapshots.hold():
-            snapshots.after_current(lambda: done.append("first"))
+            snapshots.retire(Retired(files=[1]))
             second.enter_context(snapshots.hold())
-            snapshots.after_current(lambda: done.append("second"))
-        assert done == ["first"]
-    assert done == ["first", "second"]
+            snapshots.retire(Retired(files=[2]))
+        assert dropped == [1]
+    assert dropped == [1, 2]
+
+
+def test_slots_are_retired_until_their_readers_are_gone() -> None:
+    snapshots = Snapshots(lambda number: None)
+    with snapshots.hold():
+        snapshots.retire(Retired(slots={1: {3}, 2: {8}}))
+        with snapshots.hold():
+            snapshots.retire(Retired(slots={1: {4}}))
+            assert snapshots.retired(1) == {3, 4}
+            assert snapshots.retired(2) == {8}
+    assert snapshots.retired(1) == snapshots.retired(2) == set()
 
 
 def test_a_reader_that_fails_is_gone() -> None:
-    snapshots, done = Snapshots(), list[str]()
+    dropped: list[int] = []
+    snapshots = Snapshots(dropped.append)
     with pytest.raises(KeyError), snapshots.hold():
-        snapshots.after_current(lambda: done.append("freed"))
+        snapshots.retire(Retired(files=[1]))
         raise KeyError
-    assert done == ["freed"]
+    assert dropped == [1]
