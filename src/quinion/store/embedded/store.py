@@ -122,7 +122,6 @@ class EmbeddedStore:
                     yield transaction
             except BaseException:
                 self._metadata.clear_cache()
-                self._vectors.forget_codes()
                 raise
             # Before the next transaction, which must not use these slots yet.
             self._snapshots.retire(transaction.retired)

@@ -9,7 +9,7 @@ among many, binary codes choose those that are worth comparing.
 import sqlite3
 import threading
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -52,13 +52,13 @@ class VectorIndex:
         self._folder = folder
         self._opening = threading.RLock()
         self._vectors: dict[int, VectorFile] = {}
-        self._codes: dict[int, Codes] = {}
+        self._codes: dict[int, tuple[bytes, Codes]] = {}
+        """With their centre, because the transaction that set it may have been rolled back."""
 
     def close(self) -> None:
         """Close the files."""
-        for vectors in self._vectors.values():
-            vectors.close()
-        self.forget_codes()
+        for number in {*self._vectors, *self._codes}:
+            self._close(number)
 
     def vectors(self, database: sqlite3.Connection, collection: Collection) -> VectorFile:
         """The vectors of a collection.
@@ -89,13 +89,12 @@ class VectorIndex:
                 codes.write(slots, vectors)
                 codes.sync()
             elif slots.max() >= CODED:
-                centre = file.take(np.arange(CODED)).mean(axis=0)
-                if path := self.path(collection.number, CODES):
-                    path.unlink(missing_ok=True)  # of a transaction that was rolled back
-                self._make_codes(database, collection, centre)
+                centre = file.take(np.arange(CODED)).mean(axis=0).astype(FLOAT).tobytes()
+                self._delete(collection.number, CODES)  # of a transaction that was rolled back
+                self._open_codes(database, replace(collection, centre=centre))
                 database.execute(
                     "UPDATE collections SET centre = ? WHERE number = ?",
-                    (centre.astype(FLOAT).tobytes(), collection.number),
+                    (centre, collection.number),
                 )
 
     def nearest(
@@ -130,30 +129,16 @@ class VectorIndex:
     def rebuild(self, database: sqlite3.Connection, collection: Collection) -> None:
         """Open the file of vectors again, and write its codes again."""
         with self._opening:
-            if self._folder and (vectors := self._vectors.pop(collection.number, None)):
-                vectors.close()
-            self._drop_codes(collection.number)
+            self._close(collection.number)
+            self._delete(collection.number, CODES)
             with suppress(StoreUnavailable):  # where vectors are missing, a search reports it
                 self._open_codes(database, collection)
 
     def drop(self, number: int) -> None:
         """Delete the files of a collection; readers that have them open keep them."""
         with self._opening:
-            if vectors := self._vectors.pop(number, None):
-                vectors.close()
-            if path := self.path(number, VECTORS):
-                path.unlink(missing_ok=True)
-            self._drop_codes(number)
-
-    def forget_codes(self) -> None:
-        """Read codes again when they are needed: their centre may have been rolled back."""
-        with self._opening:
-            while self._codes:
-                self._codes.popitem()[1].close()
-
-    def path(self, number: int, suffix: str) -> Path | None:
-        """The file of a collection; None in memory."""
-        return self._folder / f"{number}{suffix}" if self._folder else None
+            self._close(number)
+            self._delete(number, VECTORS, CODES)
 
     def open_file(self, collection: Collection) -> VectorFile:
         """The file of vectors, whatever its length.
@@ -161,7 +146,7 @@ class VectorIndex:
         Raises:
             StoreUnavailable: it can't be opened.
         """
-        path = self.path(collection.number, VECTORS)
+        path = self._path(collection.number, VECTORS)
         try:
             return VectorFile(path, collection.dimensions)
         except OSError as error:
@@ -177,7 +162,7 @@ class VectorIndex:
         if last is not None and last >= len(vectors):
             vectors.close()
             raise StoreUnavailable(
-                f"{self.path(number, VECTORS)} has {len(vectors)} of {last + 1} vectors: it is "
+                f"{self._path(number, VECTORS)} has {len(vectors)} of {last + 1} vectors: it is "
                 f"damaged. {REPAIR}"
             )
 
@@ -185,24 +170,31 @@ class VectorIndex:
         """The codes of a collection, if it has been large enough to need them."""
         if collection.centre is None:
             return None
+        number, centre = collection.number, collection.centre
         with self._opening:
-            if collection.number not in self._codes:
-                self._make_codes(database, collection, np.frombuffer(collection.centre, FLOAT))
-            return self._codes[collection.number]
+            known = self._codes.get(number)
+            if known is None or known[0] != centre:
+                if known:
+                    known[1].close()
+                codes = Codes(self._path(number, CODES), np.frombuffer(centre, FLOAT))
+                vectors = self.vectors(database, collection)
+                for start in range(len(codes), len(vectors), CODED):
+                    slots = np.arange(start, min(start + CODED, len(vectors)))
+                    codes.write(slots, vectors.take(slots))
+                codes.sync()
+                known = self._codes[number] = centre, codes
+            return known[1]
 
-    def _make_codes(
-        self, database: sqlite3.Connection, collection: Collection, centre: Vectors
-    ) -> None:
-        codes = Codes(self.path(collection.number, CODES), centre)
-        vectors = self.vectors(database, collection)
-        for start in range(len(codes), len(vectors), CODED):
-            slots = np.arange(start, min(start + CODED, len(vectors)))
-            codes.write(slots, vectors.take(slots))
-        codes.sync()
-        self._codes[collection.number] = codes
-
-    def _drop_codes(self, number: int) -> None:
+    def _close(self, number: int) -> None:
+        if vectors := self._vectors.pop(number, None):
+            vectors.close()
         if codes := self._codes.pop(number, None):
-            codes.close()
-        if path := self.path(number, CODES):
-            path.unlink(missing_ok=True)
+            codes[1].close()
+
+    def _delete(self, number: int, *suffixes: str) -> None:
+        for suffix in suffixes:
+            if path := self._path(number, suffix):
+                path.unlink(missing_ok=True)
+
+    def _path(self, number: int, suffix: str) -> Path | None:
+        return self._folder / f"{number}{suffix}" if self._folder else None
