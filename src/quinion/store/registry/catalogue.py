@@ -35,7 +35,11 @@ from quinion.store.registry.port import Planner, Shelves
 
 
 class PolicyRegistry:
-    """Policies and their revisions, wherever they are kept."""
+    """Policies and their revisions, wherever they are kept.
+
+    What is asked of a source that is not registered raises PolicyMissing, and of a revision that
+    it does not have RevisionMissing.
+    """
 
     def __init__(self, shelves: Shelves) -> None:
         self._shelves = shelves
@@ -52,11 +56,7 @@ class PolicyRegistry:
         return policy
 
     def get_policy(self, source: str) -> Policy:
-        """One policy.
-
-        Raises:
-            PolicyMissing: there is none of that source.
-        """
+        """One policy."""
         for policy in self._shelves.read_policies(_keepable(source)):
             return policy
         raise _policy_missing(source)
@@ -69,26 +69,17 @@ class PolicyRegistry:
         """Register a revision as `processing`; the plan's `others` have given way to it.
 
         Raises:
-            PolicyMissing: there is no policy of that source.
             InvalidInput, RevisionExists, RevisionOverlap: see `plan_creation`.
         """
         now = _now()
         return self._change(source, lambda known: plan_creation(source, known, draft, now), now)
 
     def get_revision(self, source: str, revision_id: str) -> Revision:
-        """One revision.
-
-        Raises:
-            PolicyMissing, RevisionMissing: there is none.
-        """
+        """One revision."""
         return find_revision(source, self._read(source), revision_id)
 
     def list_revisions(self, source: str) -> list[Revision]:
-        """The revisions of a policy, newest first.
-
-        Raises:
-            PolicyMissing: there is no policy of that source.
-        """
+        """The revisions of a policy, newest first."""
         return newest_first(self._read(source))
 
     def list_all_revisions(self) -> dict[str, list[Revision]]:
@@ -97,28 +88,19 @@ class PolicyRegistry:
         return {source: newest_first(found[source]) for source in sorted(found)}
 
     def get_effective_revision(self, source: str, day: date) -> Revision | None:
-        """The revision in force on a day; `EffectiveDateResolver` also says why there is none.
-
-        Raises:
-            PolicyMissing: there is no policy of that source.
-        """
+        """The revision in force on a day; `EffectiveDateResolver` also says why there is none."""
         return resolve(source, self._read(source, started_by=day), day).revision
 
     def edit_revision(self, source: str, revision_id: str, edit: RevisionEdit) -> Plan:
         """Change label, dates or notes.
 
         Raises:
-            PolicyMissing, RevisionMissing: there is none.
             InvalidInput, RevisionOverlap: see `plan_edit`.
         """
         return self._change(source, lambda known: plan_edit(source, known, revision_id, edit))
 
     def update_revision(self, source: str, revision_id: str, update: RevisionUpdate) -> Revision:
-        """Record how ingestion went, and return the revision as it is now.
-
-        Raises:
-            PolicyMissing, RevisionMissing: there is none.
-        """
+        """Record how ingestion went, and return the revision as it is now."""
         plan = self._change(source, lambda known: plan_update(source, known, revision_id, update))
         return plan.revision
 
@@ -126,7 +108,6 @@ class PolicyRegistry:
         """Take a revision out, and return what it was.
 
         Raises:
-            PolicyMissing, RevisionMissing: there is none.
             SoleRevision: it is the only active one.
         """
         plan = self._change(source, lambda known: plan_deletion(source, known, revision_id))
@@ -134,7 +115,7 @@ class PolicyRegistry:
 
     def ping(self) -> None:
         """Do nothing, if the registry answers."""
-        self._shelves.ping()
+        self._shelves.read_policies("")
 
     def close(self) -> None:
         """Let go of files and connections."""

@@ -47,10 +47,6 @@ class Shelves(Protocol):
         """
         ...
 
-    def ping(self) -> None:
-        """Do nothing, if the place answers."""
-        ...
-
     def close(self) -> None:
         """Let go of files and connections."""
         ...

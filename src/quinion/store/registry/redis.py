@@ -6,8 +6,7 @@
     policies_all                            set         all sources
 
 Other programs read and write these keys too. Every field of a hash is always there, and
-None is the empty string, so that neither `entry["effective_to"]` nor `entry.get(…) or None`
-surprises them. A change writes only the fields that it changes.
+None is the empty string. A change writes only the fields that it changes.
 
 One day is looked up by score, as the spec has it; all else goes by the hashes. Where another
 program lets the two disagree, the hash is right, and the next change mends the score.
@@ -17,15 +16,13 @@ and writes in one MULTI/EXEC; when another writer was first, it starts again. Th
 one policy lie in several slots, so a Redis Cluster will not do.
 
 Redis that is down is an error within seconds: nothing is retried and nothing falls back.
-How much of what Redis has acknowledged survives a crash of its own is for its configuration
-to say (all of it with `appendonly yes` and `appendfsync always`).
+What it has acknowledged survives its own crash with `appendonly yes`, `appendfsync always`.
 """
 
 import random
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
+from contextlib import contextmanager, suppress
 from datetime import date, datetime
 from typing import Any, TypeVar
 
@@ -38,15 +35,8 @@ from quinion.errors import BadSetting, RegistryUnavailable
 from quinion.model.dates import days_since_epoch
 from quinion.model.policy import Policy, Revision
 from quinion.model.revisions import Plan
-from quinion.store.registry.port import Planner
-from quinion.store.registry.rows import (
-    Plain,
-    changes,
-    nonsense,
-    read_policy,
-    read_revision,
-    row_of,
-)
+from quinion.store.registry.port import Planner, Shelves
+from quinion.store.registry.rows import Plain, nonsense, read_entry, row_of
 
 # An address may set its own: redis://host:6379/0?socket_timeout=5
 CONNECT_TIMEOUT_S = 1.0
@@ -55,7 +45,6 @@ CONTENTION_TIMEOUT_S = 10.0
 LONGEST_PAUSE_S = 0.02
 
 _SOURCES = "policies_all"
-_NOT_THERE = f"{_SOURCES} names it, but it is not there"
 
 # ARGV: the highest score wanted, and a source (all that are registered when it is left out).
 # Replies, for each source: it, the policy's hash, and each revision's id and hash.
@@ -79,116 +68,105 @@ return shelves
 _ALL_REVISIONS = "+inf"
 _NO_REVISIONS = "-inf"
 
+_Entry = TypeVar("_Entry", Policy, Revision)
 _Result = TypeVar("_Result")
+_Flat = Sequence[str]
+"""A hash as the script replies it: names and values in turn."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Shelf:
-    """What is kept of one policy, to the letter."""
-
-    source: str
-    policy: Mapping[str, str]
-    revisions: Mapping[str, Mapping[str, str]]
-
-
-class RedisShelves:
+class RedisShelves(Shelves):
     """A pool of connections; the first is made at the first use."""
 
     def __init__(self, url: str) -> None:
-        self._redis = _client(url)
+        self._redis = _connect(url)
         self._address = _address(self._redis)
 
     def add_policy(self, policy: Policy) -> bool:
-        """Keep a new policy; False, and nothing done, where its source is taken."""
-        return self._transact(lambda pipe: self._add_policy(pipe, policy))
+        def attempt(pipe: Pipeline) -> bool:
+            key = _policy_key(policy.source)
+            pipe.watch(key)
+            # Asked only so that a key of another type is met before the first write.
+            pipe.sismember(_SOURCES, policy.source)
+            if pipe.exists(key):
+                return False
+            pipe.multi()
+            _write(pipe, key, row_of(policy))
+            pipe.sadd(_SOURCES, policy.source)
+            return True
+
+        return self._transact(attempt)
 
     def read_policies(self, source: str | None = None) -> list[Policy]:
-        """All policies, or the one of that source, if there is one."""
         with self._failures():
             shelves = self._read(self._redis, source, _NO_REVISIONS)
-        return [self._policy(shelf) for shelf in shelves]
+        return [
+            self._entry(Policy, _policy_key(name), policy, source=name)
+            for name, policy, _ in shelves
+        ]
 
     def read_revisions(
         self, source: str | None = None, started_by: date | None = None
     ) -> dict[str, list[Revision]]:
-        """The revisions of all policies or of one, by source; those begun by that day only."""
         newest = _ALL_REVISIONS if started_by is None else str(days_since_epoch(started_by))
         with self._failures():
-            shelves = self._read(self._redis, source, newest)
-        return {shelf.source: self._revisions(shelf) for shelf in shelves}
+            return self._read_revisions(self._redis, source, newest)
 
     def change(self, source: str, planner: Planner, now: datetime) -> Plan | None:
-        """Plan from the revisions that are there, and write what the plan says."""
-        return self._transact(lambda pipe: self._change(pipe, source, planner, now))
+        key, index = _policy_key(source), _index_key(source)
 
-    def ping(self) -> None:
-        """Do nothing, if Redis answers."""
-        with self._failures():
-            self._redis.ping()
+        def attempt(pipe: Pipeline) -> Plan | None:
+            pipe.watch(key, index)
+            pipe.watch(key, *(_revision_key(source, str(id_)) for id_ in pipe.zrange(index, 0, -1)))
+            known = self._read_revisions(pipe, source).get(source)
+            if known is None:
+                return None
+            plan = planner(known)
+            pipe.multi()
+            _write(pipe, key, {"updated_at": now.isoformat()})
+            if plan.deletes:
+                pipe.zrem(index, plan.revision.revision_id)
+                pipe.delete(_revision_key(source, plan.revision.revision_id))
+            before = {revision.revision_id: revision for revision in known}
+            for revision in plan.written:
+                _write_revision(pipe, before.get(revision.revision_id), revision)
+            return plan
+
+        return self._transact(attempt)
 
     def close(self) -> None:
-        """Close the connections."""
         self._redis.close()
 
-    def _add_policy(self, pipe: Pipeline, policy: Policy) -> bool:
-        key = _policy_key(policy.source)
-        _watch(pipe, [key])
-        # Asked only so that a key of another type is met before the first write, not after it.
-        pipe.sismember(_SOURCES, policy.source)
-        if pipe.exists(key):
-            return False
-        pipe.multi()
-        pipe.hset(key, mapping=_texts(row_of(policy)))
-        pipe.sadd(_SOURCES, policy.source)
-        pipe.execute()
-        return True
-
-    def _change(self, pipe: Pipeline, source: str, planner: Planner, now: datetime) -> Plan | None:
-        index = _index_key(source)
-        _watch(pipe, [_policy_key(source), index])
-        _watch(pipe, [_revision_key(source, str(id_)) for id_ in pipe.zrange(index, 0, -1)])
-        shelves = self._read(pipe, source, _ALL_REVISIONS)
-        if not shelves:
-            return None
-        before = {revision.revision_id: revision for revision in self._revisions(shelves[0])}
-        plan = planner(list(before.values()))
-        pipe.multi()
-        pipe.hset(_policy_key(source), "updated_at", now.isoformat())
-        if plan.deletes:
-            pipe.zrem(index, plan.revision.revision_id)
-            pipe.delete(_revision_key(source, plan.revision.revision_id))
-        for revision in plan.written:
-            _write(pipe, before.get(revision.revision_id), revision)
-        pipe.execute()
-        return plan
-
-    def _read(self, client: redis.Redis, source: str | None, newest: str) -> list[_Shelf]:
+    def _read(
+        self, client: redis.Redis, source: str | None, newest: str
+    ) -> list[tuple[str, _Flat, list[tuple[str, _Flat]]]]:
+        """The registered policies of the script's reply."""
         wanted = [] if source is None else [source]
-        shelves = [
-            _Shelf(name, _pairs(policy), {id_: _pairs(entry) for id_, entry in revisions})
-            for name, policy, revisions in client.eval(_READ, 0, newest, *wanted)
-        ]
-        for shelf in shelves:
-            if not shelf.policy and source is None:
-                raise nonsense(self._place(_policy_key(shelf.source)), _NOT_THERE)
-        return [shelf for shelf in shelves if shelf.policy]
+        shelves = client.eval(_READ, 0, newest, *wanted)
+        for name, policy, _ in shelves:
+            if not policy and source is None:
+                why = f"{_SOURCES} names it, but it is not there"
+                raise nonsense(self._place(_policy_key(name)), why)
+        return [shelf for shelf in shelves if shelf[1]]
 
-    def _policy(self, shelf: _Shelf) -> Policy:
-        place = self._place(_policy_key(shelf.source))
-        policy = read_policy(shelf.policy, place)
-        if policy.source != shelf.source:
-            raise nonsense(place, f"its source is {policy.source!r}")
-        return policy
+    def _read_revisions(
+        self, client: redis.Redis, source: str | None, newest: str = _ALL_REVISIONS
+    ) -> dict[str, list[Revision]]:
+        return {
+            name: [
+                self._entry(Revision, _revision_key(name, id_), entry, source=name, revision_id=id_)
+                for id_, entry in entries
+            ]
+            for name, _, entries in self._read(client, source, newest)
+        }
 
-    def _revisions(self, shelf: _Shelf) -> list[Revision]:
-        return [self._revision(shelf, id_) for id_ in shelf.revisions]
-
-    def _revision(self, shelf: _Shelf, revision_id: str) -> Revision:
-        place = self._place(_revision_key(shelf.source, revision_id))
-        revision = read_revision(shelf.revisions[revision_id], place)
-        if (revision.source, revision.revision_id) != (shelf.source, revision_id):
-            raise nonsense(place, f"it is of {revision.source!r}, {revision.revision_id!r}")
-        return revision
+    def _entry(self, kind: type[_Entry], key: str, flat: _Flat, **named: str) -> _Entry:
+        """Read the hash at a key, whose fields must have the values that the key names."""
+        place = self._place(key)
+        entry = read_entry(kind, dict(zip(flat[::2], flat[1::2], strict=True)), place)
+        for name, wanted in named.items():
+            if (found := getattr(entry, name)) != wanted:
+                raise nonsense(place, f"its {name} is {found!r}")
+        return entry
 
     def _place(self, key: str) -> str:
         return f"{key} (Redis at {self._address})"
@@ -196,24 +174,22 @@ class RedisShelves:
     def _transact(self, attempt: Callable[[Pipeline], _Result]) -> _Result:
         """Attempt until no other writer comes between the reading and the writing."""
         deadline = time.monotonic() + CONTENTION_TIMEOUT_S
-        while True:
-            try:
-                with self._failures(), self._redis.pipeline() as pipe:
-                    return attempt(pipe)
-            except _Outrun:
-                if time.monotonic() > deadline:
-                    raise
-            time.sleep(random.uniform(0, LONGEST_PAUSE_S))  # noqa: S311 - to part the writers
+        with self._failures():
+            while time.monotonic() < deadline:
+                with suppress(redis.WatchError), self._redis.pipeline() as pipe:
+                    result = attempt(pipe)
+                    pipe.execute()
+                    return result
+                time.sleep(random.uniform(0, LONGEST_PAUSE_S))  # noqa: S311 - to part the writers
+        raise RegistryUnavailable(
+            f"The policy registry in Redis at {self._address} is being changed by other "
+            "programs all the time. Try again."
+        )
 
     @contextmanager
     def _failures(self) -> Iterator[None]:
         try:
             yield
-        except redis.WatchError as error:
-            raise _Outrun(
-                f"The policy registry in Redis at {self._address} is being changed by other "
-                "programs all the time. Try again."
-            ) from error
         except (redis.RedisError, OSError) as error:
             raise RegistryUnavailable(
                 f"The policy registry in Redis at {self._address} cannot be used ({error}). "
@@ -221,11 +197,7 @@ class RedisShelves:
             ) from error
 
 
-class _Outrun(RegistryUnavailable):
-    """Another writer was first."""
-
-
-def _client(url: str) -> redis.Redis:
+def _connect(url: str) -> redis.Redis:
     try:
         client = redis.Redis.from_url(
             url,
@@ -256,27 +228,20 @@ def _address(client: redis.Redis) -> str:
     return f"{given.get('host', 'localhost')}:{given.get('port', 6379)}/{given.get('db', 0)}"
 
 
-def _watch(pipe: Pipeline, keys: Sequence[str]) -> None:
-    if keys:
-        pipe.watch(*keys)  # type: ignore[no-untyped-call]
-
-
-def _write(pipe: Pipeline, before: Revision | None, after: Revision) -> None:
-    key = _revision_key(after.source, after.revision_id)
+def _write_revision(pipe: Pipeline, before: Revision | None, after: Revision) -> None:
+    key, row = _revision_key(after.source, after.revision_id), row_of(after)
     if before is None:
         pipe.delete(key)  # no entry names it: what is there was left behind by a crash
-        pipe.hset(key, mapping=_texts(row_of(after)))
-    elif fields := changes(before, after):
-        pipe.hset(key, mapping=_texts(fields))
+    else:  # what another program wrote in the other fields stays to the letter
+        row = dict(row.items() - row_of(before).items())
+    if row:
+        _write(pipe, key, row)
     pipe.zadd(_index_key(after.source), {after.revision_id: days_since_epoch(after.effective_from)})
 
 
-def _texts(row: Mapping[str, Plain]) -> dict[Any, Any]:
-    return {name: "" if value is None else str(value) for name, value in row.items()}
-
-
-def _pairs(flat: Sequence[str]) -> dict[str, str]:
-    return dict(zip(flat[::2], flat[1::2], strict=True))
+def _write(pipe: Pipeline, key: str, row: Mapping[str, Plain]) -> None:
+    texts = {name: "" if value is None else str(value) for name, value in row.items()}
+    pipe.hset(key, mapping=dict[Any, Any](texts))
 
 
 def _policy_key(source: str) -> str:

@@ -12,16 +12,15 @@ from collections.abc import Callable, Mapping
 from dataclasses import fields
 from datetime import UTC, date, datetime
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from quinion.errors import InvalidDate, InvalidInput, RegistryUnavailable
 from quinion.model.dates import LAST_DAY, parse_date
 from quinion.model.policy import Policy, PolicyCategory, Revision, RevisionStatus
 
 Plain = str | int | None
-Row = Mapping[str, Plain]
 
-_Value = TypeVar("_Value")
+_Entry = TypeVar("_Entry", Policy, Revision)
 
 
 def row_of(entry: Policy | Revision) -> dict[str, Plain]:
@@ -29,57 +28,14 @@ def row_of(entry: Policy | Revision) -> dict[str, Plain]:
     return {field.name: _plain(getattr(entry, field.name)) for field in fields(entry)}
 
 
-def changes(before: Policy | Revision, after: Policy | Revision) -> dict[str, Plain]:
-    """The fields that differ; what another program wrote in the rest stays to the letter."""
-    return {
-        name: value
-        for name, value in row_of(after).items()
-        if getattr(before, name) != getattr(after, name)
-    }
-
-
-def read_policy(row: Row, place: str) -> Policy:
+def read_entry(kind: type[_Entry], row: Mapping[str, Plain], place: str) -> _Entry:
     """The reverse of `row_of`.
 
     Raises:
         RegistryUnavailable: the row makes no sense; the message names its place.
     """
     try:
-        return Policy(
-            source=_field(row, "source", str),
-            title=_optional(row, "title", str) or "",
-            description=_optional(row, "description", str) or "",
-            category=_field(row, "category", PolicyCategory),
-            created_at=_field(row, "created_at", _moment),
-            updated_at=_field(row, "updated_at", _moment),
-        )
-    except ValueError as error:
-        raise nonsense(place, str(error)) from error
-
-
-def read_revision(row: Row, place: str) -> Revision:
-    """The reverse of `row_of`.
-
-    Raises:
-        RegistryUnavailable: the row makes no sense; the message names its place.
-    """
-    try:
-        return Revision(
-            revision_id=_field(row, "revision_id", str),
-            source=_field(row, "source", str),
-            version_label=_optional(row, "version_label", str) or "",
-            effective_from=_field(row, "effective_from", parse_date),
-            effective_to=_optional(row, "effective_to", _end),
-            status=_field(row, "status", RevisionStatus),
-            file_path=_optional(row, "file_path", Path),
-            file_size_bytes=_optional(row, "file_size_bytes", _count),
-            page_count=_optional(row, "page_count", _count),
-            chunk_count=_optional(row, "chunk_count", _count) or 0,
-            notes=_optional(row, "notes", str) or "",
-            created_at=_field(row, "created_at", _moment),
-            ingested_at=_optional(row, "ingested_at", _moment),
-            error=_optional(row, "error", str),
-        )
+        return kind(**{name: _read(row, name) for name in kind.__dataclass_fields__})
     except (ValueError, InvalidInput) as error:
         raise nonsense(place, str(error)) from error
 
@@ -100,18 +56,17 @@ def _plain(value: object) -> Plain:
     return str(value)
 
 
-def _field(row: Row, name: str, convert: Callable[[str], _Value]) -> _Value:
+def _read(row: Mapping[str, Plain], name: str) -> Any:
+    convert, empty = _FIELDS[name]
     value = row.get(name)
     if value is None or value == "":
-        raise ValueError(f"{name} is missing")
+        if empty is _REQUIRED:
+            raise ValueError(f"{name} is missing")
+        return empty
     try:
         return convert(str(value))
     except (ValueError, InvalidDate) as error:
         raise ValueError(f"{name} is {value!r}") from error
-
-
-def _optional(row: Row, name: str, convert: Callable[[str], _Value]) -> _Value | None:
-    return None if row.get(name) in (None, "") else _field(row, name, convert)
 
 
 def _end(text: str) -> date | None:
@@ -129,3 +84,27 @@ def _count(text: str) -> int:
 def _moment(text: str) -> datetime:
     moment = datetime.fromisoformat(text)
     return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+
+
+_REQUIRED = object()
+_FIELDS: Mapping[str, tuple[Callable[[str], Any], Any]] = {
+    "source": (str, _REQUIRED),
+    "title": (str, ""),
+    "description": (str, ""),
+    "category": (PolicyCategory, _REQUIRED),
+    "revision_id": (str, _REQUIRED),
+    "version_label": (str, ""),
+    "effective_from": (parse_date, _REQUIRED),
+    "effective_to": (_end, None),
+    "status": (RevisionStatus, _REQUIRED),
+    "file_path": (Path, None),
+    "file_size_bytes": (_count, None),
+    "page_count": (_count, None),
+    "chunk_count": (_count, 0),
+    "notes": (str, ""),
+    "created_at": (_moment, _REQUIRED),
+    "updated_at": (_moment, _REQUIRED),
+    "ingested_at": (_moment, None),
+    "error": (str, None),
+}
+"""How the text of each field is read, and what stands for one that is empty or left out."""

@@ -17,8 +17,8 @@ from quinion.errors import RegistryUnavailable, StoreUnavailable
 from quinion.model.policy import Policy, Revision
 from quinion.model.revisions import Plan
 from quinion.store.embedded.schema import check_version
-from quinion.store.registry.port import Planner
-from quinion.store.registry.rows import Plain, read_policy, read_revision, row_of
+from quinion.store.registry.port import Planner, Shelves
+from quinion.store.registry.rows import Plain, read_entry, row_of
 
 BUSY_TIMEOUT_S = 10.0
 RETRY_S = 0.01
@@ -56,14 +56,16 @@ COMMIT;
 VERSION = 1
 """The version of this schema. Files of quinion 0.1 have it too, and say 0."""
 
+# One statement, so it sees one moment. A policy without revisions has one row, of its name.
 _REVISIONS = """
-SELECT * FROM revisions
-WHERE (:source IS NULL OR source = :source)
+SELECT policies.source AS policy, revisions.* FROM policies
+LEFT JOIN revisions ON revisions.source = policies.source
 AND (:started_by IS NULL OR effective_from <= :started_by)
+WHERE :source IS NULL OR policies.source = :source
 """
 
 
-class SqliteShelves:
+class SqliteShelves(Shelves):
     """One connection, used by one thread at a time."""
 
     def __init__(self, path: Path) -> None:
@@ -73,34 +75,29 @@ class SqliteShelves:
             self._database = _open(path)
 
     def add_policy(self, policy: Policy) -> bool:
-        """Keep a new policy; False, and nothing done, where its source is taken."""
-        with self._transaction("IMMEDIATE"):
+        with self._transaction():
             return self._insert("INSERT OR IGNORE", "policies", row_of(policy)) == 1
 
     def read_policies(self, source: str | None = None) -> list[Policy]:
-        """All policies, or the one of that source, if there is one."""
-        with self._transaction("DEFERRED"):
-            return self._policies(source)
+        query = "SELECT * FROM policies WHERE :source IS NULL OR source = :source"
+        with self._transaction():
+            rows = self._database.execute(query, {"source": source}).fetchall()
+        return [read_entry(Policy, dict(row), f"{row['source']} in {self._path}") for row in rows]
 
     def read_revisions(
         self, source: str | None = None, started_by: date | None = None
     ) -> dict[str, list[Revision]]:
-        """The revisions of all policies or of one, by source; those begun by that day only."""
-        with self._transaction("DEFERRED"):
-            found: dict[str, list[Revision]] = {p.source: [] for p in self._policies(source)}
-            for revision in self._revisions(source, started_by):
-                found[revision.source].append(revision)
-            return found
+        with self._transaction():
+            return self._read_revisions(source, started_by)
 
     def change(self, source: str, planner: Planner, now: datetime) -> Plan | None:
-        """Plan from the revisions that are there, and write what the plan says."""
-        with self._transaction("IMMEDIATE"):
+        with self._transaction():
             touched = self._database.execute(
                 "UPDATE policies SET updated_at = ? WHERE source = ?", (now.isoformat(), source)
             )
             if touched.rowcount == 0:
                 return None
-            plan = planner(self._revisions(source))
+            plan = planner(self._read_revisions(source)[source])
             if plan.deletes:
                 self._database.execute(
                     "DELETE FROM revisions WHERE source = ? AND revision_id = ?",
@@ -110,29 +107,22 @@ class SqliteShelves:
                 self._insert("REPLACE", "revisions", row_of(revision))
             return plan
 
-    def ping(self) -> None:
-        """Do nothing, if the file can be read."""
-        with self._transaction("DEFERRED"):
-            self._policies("")
-
     def close(self) -> None:
-        """Let go of the file."""
         with self._lock:
             self._database.close()
 
-    def _policies(self, source: str | None) -> list[Policy]:
-        rows = self._database.execute(
-            "SELECT * FROM policies WHERE :source IS NULL OR source = :source", {"source": source}
-        )
-        return [read_policy(dict(row), f"{row['source']} in {self._path}") for row in rows]
-
-    def _revisions(self, source: str | None, started_by: date | None = None) -> list[Revision]:
-        first = None if started_by is None else started_by.isoformat()
-        rows = self._database.execute(_REVISIONS, {"source": source, "started_by": first})
-        return [
-            read_revision(dict(row), f"{row['source']}, {row['revision_id']} in {self._path}")
-            for row in rows
-        ]
+    def _read_revisions(
+        self, source: str | None, started_by: date | None = None
+    ) -> dict[str, list[Revision]]:
+        first = started_by and started_by.isoformat()
+        wanted = {"source": source, "started_by": first}
+        found: dict[str, list[Revision]] = {}
+        for row in self._database.execute(_REVISIONS, wanted).fetchall():
+            shelf = found.setdefault(row["policy"], [])
+            if row["revision_id"] is not None:
+                place = f"{row['policy']}, {row['revision_id']} in {self._path}"
+                shelf.append(read_entry(Revision, dict(row), place))
+        return found
 
     def _insert(self, verb: str, table: str, row: dict[str, Plain]) -> int:
         columns, values = ", ".join(row), ", ".join(f":{name}" for name in row)
@@ -141,22 +131,17 @@ class SqliteShelves:
         return self._database.execute(statement, row).rowcount
 
     @contextmanager
-    def _transaction(self, kind: str) -> Iterator[None]:
-        with self._lock, self._failures():
-            self._database.execute(f"BEGIN {kind}")
-            try:
-                yield
-                self._database.execute("COMMIT")
-            except BaseException:
-                # SQLite has rolled back by itself after some errors (disk full, for one).
-                if self._database.in_transaction:
-                    self._database.execute("ROLLBACK")
-                raise
+    def _transaction(self) -> Iterator[None]:
+        """Begun by the first write: committed when the block ends, else rolled back."""
+        with self._lock, self._failures(), self._database:
+            yield
 
     @contextmanager
     def _failures(self) -> Iterator[None]:
         try:
             yield
+        except StoreUnavailable as error:  # a newer quinion wrote the file
+            raise RegistryUnavailable(error.message) from error
         except sqlite3.Error as error:
             raise RegistryUnavailable(
                 f"The policy registry {self._path} cannot be used ({error}). "
@@ -168,10 +153,11 @@ def _open(path: Path) -> sqlite3.Connection:
     with suppress(OSError):  # SQLite says what is wrong with the folder
         path.touch(mode=0o600)  # and so are the files that SQLite puts beside it
     database = sqlite3.connect(
-        path, timeout=BUSY_TIMEOUT_S, check_same_thread=False, isolation_level=None
+        path, timeout=BUSY_TIMEOUT_S, check_same_thread=False, isolation_level="IMMEDIATE"
     )
     try:
-        version = _read_version(database, path)
+        [(version,)] = database.execute("PRAGMA user_version")
+        check_version(version, VERSION, path)
         database.row_factory = sqlite3.Row
         _switch_to_log(database)
         database.execute("PRAGMA synchronous=FULL")
@@ -182,20 +168,6 @@ def _open(path: Path) -> sqlite3.Connection:
         database.close()
         raise
     return database
-
-
-def _read_version(database: sqlite3.Connection, path: Path) -> int:
-    """The schema version of the file; 0 if it is new, or of quinion 0.1.
-
-    Raises:
-        RegistryUnavailable: a newer quinion wrote it.
-    """
-    [(version,)] = database.execute("PRAGMA user_version")
-    try:
-        check_version(version, VERSION, path)
-    except StoreUnavailable as error:
-        raise RegistryUnavailable(error.message) from error
-    return int(version)
 
 
 def _switch_to_log(database: sqlite3.Connection) -> None:
