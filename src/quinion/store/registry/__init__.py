@@ -19,15 +19,14 @@ def open_registry(path: Path, redis_url: str | None = None) -> PolicyRegistry:
         BadSetting: the address is not one of Redis.
         RegistryUnavailable: the file cannot be opened.
     """
-    if redis_url:
-        # Imported here because it is slow to import, and few have it configured or installed.
-        try:
-            from quinion.store.registry.redis import RedisShelves  # noqa: PLC0415
-        except ImportError as error:
-            raise ExtraMissing(
-                f"REDIS_URL is set, but Redis cannot be spoken to: {error}. "
-                "Run: pip install 'quinion[redis]'"
-            ) from error
-
-        return PolicyRegistry(RedisShelves(redis_url))
-    return PolicyRegistry(SqliteShelves(path))
+    if not redis_url:
+        return PolicyRegistry(SqliteShelves(path))
+    # Imported here because it is slow to import, and few have it configured or installed.
+    try:
+        from quinion.store.registry.redis import RedisShelves  # noqa: PLC0415
+    except ImportError as error:
+        raise ExtraMissing(
+            f"REDIS_URL is set, but Redis cannot be spoken to: {error}. "
+            "Run: pip install 'quinion[redis]'"
+        ) from error
+    return PolicyRegistry(RedisShelves(redis_url))
