@@ -32,8 +32,8 @@ class BareEngine:
         }
 
     async def _find(self, query: str, where: dict[str, Any] | None) -> Any:
-        vector = await self._engine.embed_query(query, self._engine.model)
-        return await self._engine.nearest(SHELF.chunks, vector, RESULTS, read_filters(where))
+        wanted, model = read_filters(where), self._engine.model
+        return await self._engine.search(SHELF.chunks, query, RESULTS, wanted, model)
 
 
 if __name__ == "__main__":

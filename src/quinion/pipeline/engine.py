@@ -10,12 +10,11 @@ import sys
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from copy import copy
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
-import anyio
-import anyio.lowlevel
 import anyio.to_thread
 
 from quinion.embed.local import LocalEmbedder
@@ -52,6 +51,7 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 
+@dataclass(eq=False)
 class Engine:
     """Everything that the servers share. Use `open_engine`.
 
@@ -60,24 +60,16 @@ class Engine:
     closing to `at_close`.
     """
 
-    def __init__(
-        self,
-        settings: Settings,
-        lock: FolderLock,
-        workers: Workers,
-        element_workers: Workers,
-        model: Embedder,
-        store: VectorStore,
-        at_close: Callable[[Callable[[], object]], object],
-    ) -> None:
-        self.settings = settings
-        self.at_close = at_close
-        self.lock = lock
-        self.workers = workers
-        self.element_workers = element_workers
-        self.model = model
-        self.embedder = Truncated(model)
-        self.store = store
+    settings: Settings
+    lock: FolderLock
+    workers: Workers
+    element_workers: Workers
+    model: Embedder
+    store: VectorStore
+    at_close: Callable[[Callable[[], object]], object]
+
+    def __post_init__(self) -> None:
+        self.embedder = Truncated(self.model)
         self._declared: dict[str, str | None] = {}
 
     def seen_with(self, settings: Settings) -> "Engine":
@@ -109,35 +101,31 @@ class Engine:
         query: str,
         limit: int,
         where: Where | None = None,
+        embedder: Embedder | None = None,
     ) -> list[Hit]:
-        """The chunks nearest in meaning to the query, best first."""
-        check_query(query)
-
-        def find() -> list[Hit]:
-            vector = self.embedder.embed_query(query)
-            return self._find_nearest(collection, vector, limit, where)
-
-        return await in_thread(find)
-
-    async def embed_query(self, query: str, embedder: Embedder) -> Vectors:
-        """The vector of a query.
+        """The chunks nearest in meaning to the query, best first.
 
         Raises:
             InvalidInput: the query has no word in it.
             ModelUnavailable: the model cannot be loaded or run.
         """
         check_query(query)
-        return await in_thread(embedder.embed_query, query)
 
-    async def nearest(
-        self,
-        collection: str,
-        vector: Vectors,
-        limit: int,
-        where: Where | None = None,
+        def find() -> list[Hit]:
+            vector = (embedder or self.embedder).embed_query(query)
+            return self.nearest(collection, vector, limit, where)
+
+        return await in_thread(find)
+
+    def nearest(
+        self, collection: str, vector: Vectors, limit: int, where: Where | None = None
     ) -> list[Hit]:
-        """The chunks nearest to the vector, best first."""
-        return await in_thread(self._find_nearest, collection, vector, limit, where)
+        """The chunks nearest to the vector, best first. Blocks."""
+        # A collection without a model was imported from another program, which used the one that
+        # the contracts prescribe.
+        if made_with := self.store.model(collection):
+            self.check_model(collection, made_with)
+        return self.store.search_vectors(collection, vector, limit, where)
 
     async def get(
         self, collection: str, *, ids: Sequence[str] | None = None, where: Where | None = None
@@ -160,22 +148,14 @@ class Engine:
                 result = work(Write(self, transaction))
             return result  # noqa: RET504 - for the type checker, a context may swallow errors
 
-        await anyio.lowlevel.checkpoint_if_cancelled()
-        with anyio.CancelScope(shield=True):
-            result = await in_thread(run)
-        return result  # noqa: RET504
+        return await in_thread(run)
 
     async def delete(self, selectors: Sequence[Selector]) -> int:
         """Delete the selected records, in one transaction; return their number."""
         return await self.write(lambda write: sum(map(write.delete, selectors)))
 
     async def back_up(self) -> Path:
-        """Write all that the home keeps into an archive in it, and say where that is.
-
-        Raises:
-            StoreUnavailable: something can't be read or written.
-            InvalidInput: the store is in memory.
-        """
+        """Write all that the home keeps into an archive in it; see `keeping.back_up`."""
         return await in_thread(back_up, self.settings, self.store)
 
     def check_model(self, collection: str, made_with: str) -> str:
@@ -194,15 +174,6 @@ class Engine:
                 "Configure the former, or use another collection or another QUINION_HOME."
             )
         return wanted or ""
-
-    def _find_nearest(
-        self, collection: str, vector: Vectors, limit: int, where: Where | None
-    ) -> list[Hit]:
-        # A collection without a model was imported from another program, which used the one that
-        # the contracts prescribe.
-        if made_with := self.store.model(collection):
-            self.check_model(collection, made_with)
-        return self.store.search_vectors(collection, vector, limit, where)
 
 
 class Write:

@@ -38,12 +38,12 @@ async def test_another_model_on_the_same_collection_is_refused(engine: Engine) -
     await write(engine)
     engine.declare("c", "model-b")
     with pytest.raises(BadSetting, match=r"model-a.*model-b"):
-        await engine.nearest("c", QUERY, 1)
+        engine.nearest("c", QUERY, 1)
     with pytest.raises(BadSetting, match=r"model-a.*model-b"):
         await write(engine, 5)
     assert await engine.count(EVERYTHING) == 3
     engine.declare("c", "model-a")
-    assert len(await engine.nearest("c", QUERY, 5)) == 3
+    assert len(engine.nearest("c", QUERY, 5)) == 3
 
 
 async def test_what_needs_no_vectors_is_done_with_any_model(engine: Engine) -> None:
@@ -64,7 +64,7 @@ async def test_a_collection_for_which_nothing_is_declared_has_the_local_model(
     assert engine.store.model("c") == engine.model.fingerprint
     engine.declare("c", "model-b")
     with pytest.raises(BadSetting, match="model-b"):
-        await engine.nearest("c", QUERY, 1)
+        engine.nearest("c", QUERY, 1)
 
 
 async def test_a_collection_whose_model_is_not_known_yet_can_be_counted(engine: Engine) -> None:
@@ -76,13 +76,13 @@ async def test_a_collection_whose_model_is_not_known_yet_can_be_counted(engine: 
     assert await engine.count(EVERYTHING) == 3
     engine.declare("c", "model-b")
     with pytest.raises(BadSetting, match=r"model-a.*model-b"):
-        await engine.nearest("c", QUERY, 1)
+        engine.nearest("c", QUERY, 1)
 
 
 async def test_a_collection_without_a_model_is_searched(engine: Engine) -> None:
     """It was imported from another program, which used the model of the contracts."""
     with engine.store.transaction() as transaction:
         transaction.upsert("c", records(3), vectors(3), "")
-    assert len(await engine.nearest("c", QUERY, 5)) == 3
+    assert len(engine.nearest("c", QUERY, 5)) == 3
     await write(engine, 4)
-    assert len(await engine.nearest("c", QUERY, 5)) == 4
+    assert len(engine.nearest("c", QUERY, 5)) == 4

@@ -95,8 +95,7 @@ class Library:
             {"document_slug": slug} if slug is not None else None,
             {"kind": {"$in": list(kinds)}} if kinds else None,
         )
-        vector = await self.engine.embed_query(query, self.engine.model)
-        return await self.engine.nearest(CONTENT, vector, limit, where)
+        return await self.engine.search(CONTENT, query, limit, where, self.engine.model)
 
     async def elements(self, slug: str) -> list[Figure]:
         """The elements of a document, in its order."""

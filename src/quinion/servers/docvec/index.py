@@ -11,6 +11,7 @@ from quinion.embed.choose import Backend, make_embedder
 from quinion.embed.port import Embedder
 from quinion.model.record import Hit
 from quinion.pipeline.engine import Engine, in_thread
+from quinion.search.query import check_query
 from quinion.servers.docvec.records import Shelf
 from quinion.store.base import Selector
 from quinion.store.filters import Where
@@ -49,11 +50,16 @@ class Index:
             ModelUnavailable, StoreUnavailable: as they say.
         """
         await self.declare()
-        started = time.perf_counter()
-        vector = await self.engine.embed_query(query, self.embedder)
-        embedded = time.perf_counter()
-        hits = await self.engine.nearest(self.shelf.chunks, vector, limit, where)
-        return Timed(hits, embedded - started, time.perf_counter() - embedded)
+        check_query(query)
+
+        def find() -> Timed:
+            started = time.perf_counter()
+            vector = self.embedder.embed_query(query)
+            embedded = time.perf_counter()
+            hits = self.engine.nearest(self.shelf.chunks, vector, limit, where)
+            return Timed(hits, embedded - started, time.perf_counter() - embedded)
+
+        return await in_thread(find)
 
     async def declare(self) -> None:
         """Make sure that the index was made with the model that is configured.
