@@ -18,7 +18,7 @@ from quinion.errors import InvalidInput, StoreUnavailable
 
 MANIFEST = "manifest.json"
 FORMAT = 2
-READABLE = frozenset({1, FORMAT})
+READABLE = (1, FORMAT)
 STEP = 1 << 20
 
 
@@ -58,12 +58,12 @@ def unpack_archive(file: Path, target: Path) -> dict[str, Any]:
         manifest: dict[str, Any] = json.loads((target / MANIFEST).read_bytes())
         (target / MANIFEST).unlink()
         del sums[MANIFEST]
-        wanted: dict[str, str] = manifest["sha256"]
+        made_as, wanted = manifest["format"], manifest["sha256"]
     except (tarfile.TarError, OSError, ValueError, KeyError) as error:
         raise InvalidInput(
             f"{file} is no backup of quinion's, or it was cut off ({error}). Use another one."
         ) from error
-    if manifest["format"] not in READABLE:
+    if made_as not in READABLE:
         raise InvalidInput(f"{file} was made by a later version of quinion. Use that one.")
     if sums != wanted:
         wrong = sorted(name for name in {*sums, *wanted} if sums.get(name) != wanted.get(name))

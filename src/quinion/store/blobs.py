@@ -43,18 +43,22 @@ class Blobs:
             self.doubt(sha256)
             if self.path(sha256).exists():
                 return
-            with NamedTemporaryFile(dir=self._folder, prefix=COPYING, delete=False) as copy:
-                target = Path(copy.name)
+            with NamedTemporaryFile(dir=self._folder, prefix=COPYING, delete=False) as file:
+                copy = Path(file.name)
                 try:
                     with source.open("rb") as original:
-                        shutil.copyfileobj(original, copy, STEP)
-                    copy.flush()
-                    os.fsync(copy.fileno())
-                    self._check(target, source, sha256)
-                    target.rename(self.path(sha256))
-                except BaseException:
-                    target.unlink(missing_ok=True)
-                    raise
+                        shutil.copyfileobj(original, file, STEP)
+                    file.flush()
+                    os.fsync(file.fileno())
+                    file.seek(0)
+                    if hashlib.file_digest(file, "sha256").hexdigest() != sha256:
+                        raise ExtractionFailed(
+                            f"{source.name} changed while it was being copied. "
+                            "Wait until it has been written completely, then try again."
+                        )
+                    copy.rename(self.path(sha256))
+                finally:
+                    copy.unlink(missing_ok=True)
         except OSError as error:
             raise StoreUnavailable(
                 f"{source} cannot be copied to {self._folder} ({error.strerror}). "
@@ -90,11 +94,3 @@ class Blobs:
 
     def _mark(self, sha256: str) -> Path:
         return self._folder / f"{sha256}{IN_DOUBT}"
-
-    def _check(self, copy: Path, source: Path, sha256: str) -> None:
-        with copy.open("rb") as file:
-            if hashlib.file_digest(file, "sha256").hexdigest() != sha256:
-                raise ExtractionFailed(
-                    f"{source.name} changed while it was being copied. "
-                    "Wait until it has been written completely, then try again."
-                )

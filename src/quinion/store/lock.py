@@ -50,7 +50,11 @@ def hold(folder: Path, version: str) -> Iterator[FolderLock]:
         HomeInUse: another process holds it.
         BadSetting: it cannot be created or written.
     """
-    descriptor = _open(folder)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        descriptor = os.open(folder / LOCK_NAME, os.O_RDWR | os.O_CREAT, 0o600)
+    except OSError as error:
+        raise unusable(folder, error) from error
     try:
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -77,15 +81,10 @@ def read_holder(folder: Path) -> Holder | None:
 def is_held(folder: Path) -> bool:
     """Whether some process holds the folder now."""
     try:
-        descriptor = os.open(folder / LOCK_NAME, os.O_RDWR)
-    except OSError:
-        return False
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return True
-    finally:
-        os.close(descriptor)
+        with (folder / LOCK_NAME).open("r+b") as file:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        return isinstance(error, BlockingIOError)
     return False
 
 
@@ -107,11 +106,3 @@ def unusable(folder: Path, error: OSError) -> BadSetting:
         "Make it writable, or name another with the variable that names it: QUINION_HOME, "
         "CHROMA_PERSIST_DIR or DOCVEC_DB_PATH."
     )
-
-
-def _open(folder: Path) -> int:
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        return os.open(folder / LOCK_NAME, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-    except OSError as error:
-        raise unusable(folder, error) from error
