@@ -190,6 +190,8 @@ class TestOtherPrograms:
         server.raw.zadd("policy_revisions:NPPF", {"rev_NPPF_2021_07": 99999})
         listed = [made.revision_id for made in registry.list_revisions("NPPF")]
         assert listed == ["rev_NPPF_2024_12", "rev_NPPF_2021_07"]
+        effective = registry.get_effective_revision("NPPF", date(2022, 1, 1))
+        assert effective == registry.get_revision("NPPF", "rev_NPPF_2021_07")
         registry.edit_revision("NPPF", "rev_NPPF_2021_07", RevisionEdit(notes="n"))
         assert server.raw.zscore("policy_revisions:NPPF", "rev_NPPF_2021_07") == 18828
 

@@ -89,7 +89,7 @@ class PolicyRegistry:
 
     def get_effective_revision(self, source: str, day: date) -> Revision | None:
         """The revision in force on a day; `EffectiveDateResolver` also says why there is none."""
-        return resolve(source, self._read(source, started_by=day), day).revision
+        return resolve(source, self._read(source), day).revision
 
     def edit_revision(self, source: str, revision_id: str, edit: RevisionEdit) -> Plan:
         """Change label, dates or notes.
@@ -121,8 +121,8 @@ class PolicyRegistry:
         """Let go of files and connections."""
         self._shelves.close()
 
-    def _read(self, source: str, started_by: date | None = None) -> list[Revision]:
-        found = self._shelves.read_revisions(_keepable(source), started_by)
+    def _read(self, source: str) -> list[Revision]:
+        found = self._shelves.read_revisions(_keepable(source))
         if source not in found:
             raise _policy_missing(source)
         return found[source]

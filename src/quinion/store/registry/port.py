@@ -10,7 +10,7 @@ revision.
 """
 
 from collections.abc import Callable, Sequence
-from datetime import date, datetime
+from datetime import datetime
 from typing import Protocol
 
 from quinion.model.policy import Policy, Revision
@@ -30,10 +30,8 @@ class Shelves(Protocol):
         """All policies, or the one of that source, if there is one."""
         ...
 
-    def read_revisions(
-        self, source: str | None = None, started_by: date | None = None
-    ) -> dict[str, list[Revision]]:
-        """The revisions of all policies or of one, by source; those begun by that day only.
+    def read_revisions(self, source: str | None = None) -> dict[str, list[Revision]]:
+        """The revisions of all policies or of one, by source.
 
         A policy without revisions has an empty list; one that is not registered has no entry.
         """

@@ -8,8 +8,8 @@
 Other programs read and write these keys too. Every field of a hash is always there, and
 None is the empty string. A change writes only the fields that it changes.
 
-One day is looked up by score, as the spec has it; all else goes by the hashes. Where another
-program lets the two disagree, the hash is right, and the next change mends the score.
+Where another program lets a hash and its score disagree, the hash is right, and the next
+change mends the score: days are looked up in the hashes.
 
 A read is one script, so it sees one moment. A change watches every key that it decides on
 and writes in one MULTI/EXEC; when another writer was first, it starts again. The keys of
@@ -23,7 +23,7 @@ import random
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from datetime import date, datetime
+from datetime import datetime
 from typing import Any, TypeVar
 
 import redis
@@ -104,12 +104,9 @@ class RedisShelves(Shelves):
             for name, policy, _ in shelves
         ]
 
-    def read_revisions(
-        self, source: str | None = None, started_by: date | None = None
-    ) -> dict[str, list[Revision]]:
-        newest = _ALL_REVISIONS if started_by is None else str(days_since_epoch(started_by))
+    def read_revisions(self, source: str | None = None) -> dict[str, list[Revision]]:
         with self._failures():
-            return self._read_revisions(self._redis, source, newest)
+            return self._read_revisions(self._redis, source)
 
     def change(self, source: str, planner: Planner, now: datetime) -> Plan | None:
         key, index = _policy_key(source), _index_key(source)
@@ -148,15 +145,13 @@ class RedisShelves(Shelves):
                 raise nonsense(self._place(_policy_key(name)), why)
         return [shelf for shelf in shelves if shelf[1]]
 
-    def _read_revisions(
-        self, client: redis.Redis, source: str | None, newest: str = _ALL_REVISIONS
-    ) -> dict[str, list[Revision]]:
+    def _read_revisions(self, client: redis.Redis, source: str | None) -> dict[str, list[Revision]]:
         return {
             name: [
                 self._entry(Revision, _revision_key(name, id_), entry, source=name, revision_id=id_)
                 for id_, entry in entries
             ]
-            for name, _, entries in self._read(client, source, newest)
+            for name, _, entries in self._read(client, source, _ALL_REVISIONS)
         }
 
     def _entry(self, kind: type[_Entry], key: str, flat: _Flat, **named: str) -> _Entry:

@@ -10,7 +10,7 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from datetime import date, datetime
+from datetime import datetime
 from pathlib import Path
 
 from quinion.errors import RegistryUnavailable, StoreUnavailable
@@ -60,7 +60,6 @@ VERSION = 1
 _REVISIONS = """
 SELECT policies.source AS policy, revisions.* FROM policies
 LEFT JOIN revisions ON revisions.source = policies.source
-AND (:started_by IS NULL OR effective_from <= :started_by)
 WHERE :source IS NULL OR policies.source = :source
 """
 
@@ -84,11 +83,9 @@ class SqliteShelves(Shelves):
             rows = self._database.execute(query, {"source": source}).fetchall()
         return [read_entry(Policy, dict(row), f"{row['source']} in {self._path}") for row in rows]
 
-    def read_revisions(
-        self, source: str | None = None, started_by: date | None = None
-    ) -> dict[str, list[Revision]]:
+    def read_revisions(self, source: str | None = None) -> dict[str, list[Revision]]:
         with self._transaction():
-            return self._read_revisions(source, started_by)
+            return self._read_revisions(source)
 
     def change(self, source: str, planner: Planner, now: datetime) -> Plan | None:
         with self._transaction():
@@ -111,13 +108,9 @@ class SqliteShelves(Shelves):
         with self._lock:
             self._database.close()
 
-    def _read_revisions(
-        self, source: str | None, started_by: date | None = None
-    ) -> dict[str, list[Revision]]:
-        first = started_by and started_by.isoformat()
-        wanted = {"source": source, "started_by": first}
+    def _read_revisions(self, source: str | None) -> dict[str, list[Revision]]:
         found: dict[str, list[Revision]] = {}
-        for row in self._database.execute(_REVISIONS, wanted).fetchall():
+        for row in self._database.execute(_REVISIONS, {"source": source}).fetchall():
             shelf = found.setdefault(row["policy"], [])
             if row["revision_id"] is not None:
                 place = f"{row['policy']}, {row['revision_id']} in {self._path}"
