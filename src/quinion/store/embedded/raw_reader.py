@@ -23,7 +23,7 @@ from quinion.store.base import Vectors
 from quinion.store.embedded.binary_quantization import WORD, encode
 from quinion.store.embedded.checksum import sum_record
 from quinion.store.embedded.database import FILE
-from quinion.store.embedded.metadata_index import sum_index, sum_records
+from quinion.store.embedded.metadata_index import entries, read_entries
 from quinion.store.embedded.vector_file import FLOAT
 from quinion.store.embedded.vector_index import CODES, VECTORS
 
@@ -166,9 +166,8 @@ class RawReader:
                 intact: list[RawRecord] = []
                 for one in step:
                     (intact if one.is_intact else check.damaged).append(one)
-                expected += sum_records(
-                    (one.slot, one.record.metadata) for one in intact if one.record
-                )
+                indexed = entries((one.slot, one.record.metadata) for one in intact if one.record)
+                expected += sum(map(hash, indexed))
                 codes_match = codes_match and (not len(centre) or _match(intact, codes, centre))
             if not check.damaged:  # else they can't match
                 if not self._is_indexed(number, expected):
@@ -232,7 +231,8 @@ class RawReader:
 
     def _is_indexed(self, number: int, expected: int) -> bool:
         try:
-            return (expected - sum_index(self._database, number)) % (1 << 64) == 0
+            found = read_entries(self._database, number)  # texts as bytes
+            return expected == sum(hash((_name(k), _name(v), slot)) for k, v, slot in found)
         except StoreUnavailable:  # it can't even be decoded
             return False
 

@@ -20,16 +20,11 @@ from quinion.errors import InvalidInput, StoreUnavailable
 from quinion.model.record import Hit, Record, score_of_distance
 from quinion.store.archive import copy_database
 from quinion.store.base import IntegrityReport, Selector, Vectors
-from quinion.store.embedded import outbox
+from quinion.store.embedded import metadata_index, outbox
 from quinion.store.embedded.bitmap import Mask
 from quinion.store.embedded.checksum import sum_record
 from quinion.store.embedded.database import FILE, Database
-from quinion.store.embedded.metadata_index import (
-    MetadataIndex,
-    all_slots,
-    decoding,
-    find_candidates,
-)
+from quinion.store.embedded.metadata_index import all_slots, decoding, find_candidates
 from quinion.store.embedded.outbox import Entry
 from quinion.store.embedded.raw_reader import Check, RawReader
 from quinion.store.embedded.rows import (
@@ -91,7 +86,6 @@ class EmbeddedStore:
         self.mirror: Mirror | None = None
         self._database = Database(folder)
         self._snapshots = Snapshots(self._drop_files)
-        self._metadata = MetadataIndex()
         self._vectors = VectorIndex(folder)
         self._transactions = threading.RLock()
         self._live: dict[int, tuple[int, Mask]] = {}
@@ -110,19 +104,11 @@ class EmbeddedStore:
     @contextmanager
     def transaction(self) -> Iterator[EmbeddedTransaction]:
         with self._transactions:
-            try:
-                with self._database.write() as database:
-                    transaction = EmbeddedTransaction(
-                        database,
-                        self._metadata,
-                        self._vectors,
-                        self._snapshots,
-                        mirrored=self._mirrored,
-                    )
-                    yield transaction
-            except BaseException:
-                self._metadata.clear_cache()
-                raise
+            with self._database.write() as database:
+                transaction = EmbeddedTransaction(
+                    database, self._vectors, self._snapshots, mirrored=self._mirrored
+                )
+                yield transaction
             # Before the next transaction, which must not use these slots yet.
             self._snapshots.retire(transaction.retired)
         if self.mirror:
@@ -246,12 +232,12 @@ class EmbeddedStore:
             found = find_collection(database, collection)
             if found is None:
                 return
-            self._metadata.drop(database, found.number)
+            metadata_index.drop(database, found.number)
             assert self.folder is not None
             with closing(RawReader(self.folder)) as reader:
                 for step in reader.read(collection):
                     readable = [(one.slot, one.record.metadata) for one in step if one.record]
-                    self._metadata.add(database, found.number, readable)
+                    metadata_index.add(database, found.number, readable)
             database.execute(
                 "UPDATE collections SET version = version + 1 WHERE number = ?", (found.number,)
             )

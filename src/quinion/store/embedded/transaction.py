@@ -10,10 +10,9 @@ import numpy as np
 from quinion.errors import InvalidInput
 from quinion.model.record import Metadata, Record
 from quinion.store.base import Selector, Vectors
-from quinion.store.embedded import outbox
+from quinion.store.embedded import metadata_index, outbox
 from quinion.store.embedded.bitmap import Slots
 from quinion.store.embedded.checksum import sum_metadata, sum_record
-from quinion.store.embedded.metadata_index import MetadataIndex, all_slots
 from quinion.store.embedded.outbox import Change
 from quinion.store.embedded.rows import (
     Row,
@@ -50,14 +49,12 @@ class EmbeddedTransaction:
     def __init__(
         self,
         database: sqlite3.Connection,
-        metadata: MetadataIndex,
         vectors: VectorIndex,
         snapshots: Snapshots,
         *,
         mirrored: bool,
     ) -> None:
         self._database = database
-        self._metadata = metadata
         self._vectors = vectors
         self._snapshots = snapshots
         self._mirrored = mirrored
@@ -77,8 +74,6 @@ class EmbeddedTransaction:
             records, vectors = [records[n] for n in last.values()], vectors[[*last.values()]]
         found = self._open(collection, vectors.shape[1], model)
         old = find_by_ids(self._database, found.number, [record.id for record in records])
-        self._forget(found.number, old)
-        self._retire(found.number, old)
         slots = self._assign(found.number, len(records))
         self._vectors.write(self._database, found, slots, vectors)
         self._database.executemany(
@@ -95,14 +90,12 @@ class EmbeddedTransaction:
                 for record, slot, vector in zip(records, slots.tolist(), vectors, strict=True)
             ],
         )
-        self._metadata.add(
+        metadata_index.add(
             self._database,
             found.number,
             [(slot, r.metadata) for r, slot in zip(records, slots.tolist(), strict=True)],
         )
-        self._metadata.drop_unused(
-            self._database, found.number, [row.record.metadata for row in old]
-        )
+        self._retire(found.number, old)
         self._note(collection, [record.id for record in records], Change.ALL)
         keys = {row.record.id: row.record.metadata.keys() for row in old}
         less = [r.id for r in records if r.id in keys and keys[r.id] - r.metadata.keys()]
@@ -113,8 +106,8 @@ class EmbeddedTransaction:
         if found is None:
             return 0
         rows = find_selected(self._database, found.number, selector)
-        self._forget(found.number, rows)
         old = [(row.slot, row.record.metadata) for row in rows]
+        metadata_index.remove(self._database, found.number, old)
         changes = [(slot, before, {**before, **values}) for slot, before in old]
         self._database.executemany(
             _WRITE_METADATA,
@@ -128,10 +121,9 @@ class EmbeddedTransaction:
                 for slot, before, after in changes
             ],
         )
-        self._metadata.add(
+        metadata_index.add(
             self._database, found.number, [(slot, after) for slot, _, after in changes]
         )
-        self._metadata.drop_unused(self._database, found.number, [before for _, before in old])
         self._note(selector.collection, [row.record.id for row in rows], Change.METADATA)
         return len(rows)
 
@@ -142,15 +134,11 @@ class EmbeddedTransaction:
         if selector.is_everything:
             return self._drop(selector.collection, found.number)
         rows = find_selected(self._database, found.number, selector)
-        self._forget(found.number, rows)
         self._database.executemany(
             "DELETE FROM records WHERE collection = ? AND id = ?",
             [(found.number, row.record.id) for row in rows],
         )
         self._retire(found.number, rows)
-        self._metadata.drop_unused(
-            self._database, found.number, [row.record.metadata for row in rows]
-        )
         self._note(selector.collection, [row.record.id for row in rows], Change.ALL)
         return len(rows)
 
@@ -195,7 +183,7 @@ class EmbeddedTransaction:
         """Slots that no record has and no snapshot reads, the lowest first."""
         retired = self._snapshots.retired(number) | self.retired.slots.get(number, set())
         end = count_slots(self._database, number)
-        free = np.flatnonzero(~all_slots(self._database, number, end)).tolist()
+        free = np.flatnonzero(~metadata_index.all_slots(self._database, number, end)).tolist()
         free = [slot for slot in free if slot not in retired][:wanted]
         # A damaged index must not have the vector of another record overwritten.
         used = {slot for (slot,) in self._database.execute(_USED, (number, json.dumps(free)))}
@@ -203,19 +191,16 @@ class EmbeddedTransaction:
         unused = (slot for slot in chain(free, count(end)) if slot not in blocked)
         return np.fromiter(islice(unused, wanted), np.int64, wanted)
 
-    def _forget(self, number: int, rows: Sequence[Row]) -> None:
-        self._metadata.remove(
-            self._database, number, [(row.slot, row.record.metadata) for row in rows]
-        )
-
     def _retire(self, number: int, rows: Sequence[Row]) -> None:
-        """Free the slots of these records, for later transactions."""
+        """Remove these records from the index, and free their slots for later transactions."""
+        old = [(row.slot, row.record.metadata) for row in rows]
+        metadata_index.remove(self._database, number, old)
         self.retired.slots.setdefault(number, set()).update(row.slot for row in rows)
 
     def _drop(self, collection: str, number: int) -> int:
         query = "SELECT count(*) FROM records WHERE collection = ?"
         [(records,)] = self._database.execute(query, (number,))
-        self._metadata.drop(self._database, number)
+        metadata_index.drop(self._database, number)
         for statement in (
             "DELETE FROM records WHERE collection = ?",
             "DELETE FROM collections WHERE number = ?",

@@ -1,10 +1,12 @@
 """Blocks of slots against Python's sets."""
 
+from collections.abc import Iterable
+
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quinion.store.embedded.bitmap import BLOCK, add, lay, numbers, remove
+from quinion.store.embedded.bitmap import BLOCK, lay, unpack, update
 
 NUMBERS = st.integers(0, BLOCK - 1)
 
@@ -53,8 +55,13 @@ def test_a_mask_may_end_within_the_block() -> None:
     assert np.flatnonzero(mask).tolist() == [2 * BLOCK - 1, *range(2 * BLOCK, 2 * BLOCK + 10)]
 
 
+def add(block: bytes, slots: Iterable[int]) -> bytes:
+    return update(block, list(slots), held=True)
+
+
+def remove(block: bytes, slots: Iterable[int]) -> bytes:
+    return update(block, list(slots), held=False)
+
+
 def read(block: bytes) -> set[int]:
-    mask = np.zeros(BLOCK, np.bool_)
-    lay(mask, 0, block)
-    assert sorted(numbers(block).tolist()) == np.flatnonzero(mask).tolist()
-    return set(np.flatnonzero(mask).tolist())
+    return set(np.flatnonzero(unpack(block)).tolist())

@@ -13,15 +13,16 @@ from hypothesis import strategies as st
 
 from quinion.model.record import Metadata, Record
 from quinion.store.base import Selector
-from quinion.store.embedded import metadata_index
 from quinion.store.embedded.bitmap import BLOCK
 from quinion.store.embedded.metadata_index import (
     LONGEST,
-    MetadataIndex,
+    add,
     all_slots,
+    drop,
+    entries,
     find_candidates,
-    sum_index,
-    sum_records,
+    read_entries,
+    remove,
 )
 from quinion.store.embedded.schema import migrate
 from quinion.store.filters import Where, matches
@@ -52,7 +53,7 @@ def candidates(
     return None if mask is None else np.flatnonzero(mask).tolist()
 
 
-def entries(database: sqlite3.Connection) -> tuple[int, int]:
+def count(database: sqlite3.Connection) -> tuple[int, int]:
     """The number of values and of their blocks."""
     [(values,)] = database.execute("SELECT count(*) FROM metadata_values")
     [(postings,)] = database.execute("SELECT count(*) FROM metadata_postings")
@@ -72,12 +73,10 @@ def test_candidates_contain_all_records_that_match_and_no_other_slots(
     gone: set[int],
 ) -> None:
     with closing(open_database()) as database:
-        index = MetadataIndex()
-        index.add(database, COLLECTION, some.items())
-        index.add(database, COLLECTION + 1, others.items())
+        add(database, COLLECTION, some.items())
+        add(database, COLLECTION + 1, others.items())
         removed = [(slot, some[slot]) for slot in gone & some.keys()]
-        index.remove(database, COLLECTION, removed)
-        index.drop_unused(database, COLLECTION, [metadata for _, metadata in removed])
+        remove(database, COLLECTION, removed)
         left = {slot: metadata for slot, metadata in some.items() if slot not in gone}
         live = all_slots(database, COLLECTION, SIZE)
         assert np.flatnonzero(live).tolist() == sorted(left)
@@ -86,13 +85,11 @@ def test_candidates_contain_all_records_that_match_and_no_other_slots(
             matching = {slot for slot, metadata in left.items() if matches(metadata, where)}
             if mask is not None:
                 assert matching <= set(np.flatnonzero(mask & live).tolist())
-        database.text_factory = bytes
-        assert sum_index(database, COLLECTION) % 2**64 == sum_records(left.items()) % 2**64
+        assert sorted(read_entries(database, COLLECTION)) == sorted(entries(left.items()))
 
 
 def test_candidates_of_short_values_are_exact(database: sqlite3.Connection) -> None:
-    index = MetadataIndex()
-    index.add(database, COLLECTION, [(n, {"n": n, "half": n % 2}) for n in range(SIZE)])
+    add(database, COLLECTION, [(n, {"n": n, "half": n % 2}) for n in range(SIZE)])
     assert candidates(database, {"n": 3}) == [3]
     assert candidates(database, {"n": {"$gte": 17}}) == [17, 18, 19]
     assert candidates(database, {"n": {"$in": [1, 2.0, "3"]}}) == [1, 2]
@@ -104,8 +101,7 @@ def test_candidates_of_short_values_are_exact(database: sqlite3.Connection) -> N
 
 
 def test_only_records_tell_whether_a_long_value_matches(database: sqlite3.Connection) -> None:
-    index = MetadataIndex()
-    index.add(database, COLLECTION, [(0, {"k": LONG}), (1, {"k": "short"}), (2, {"l": 1})])
+    add(database, COLLECTION, [(0, {"k": LONG}), (1, {"k": "short"}), (2, {"l": 1})])
     assert candidates(database, {"k": LONG}) is None
     assert candidates(database, {"k": {"$contains": "x"}}) is None
     # One with a long value may differ; one with this value does not.
@@ -115,34 +111,29 @@ def test_only_records_tell_whether_a_long_value_matches(database: sqlite3.Connec
 
 
 def test_values_that_no_record_has_any_more_are_dropped(database: sqlite3.Connection) -> None:
-    index = MetadataIndex()
     rows: list[tuple[int, Metadata]] = [(n, {"n": n, "half": n % 2}) for n in range(10)]
-    index.add(database, COLLECTION, rows)
-    assert entries(database) == (10 + 2 + 1, 10 + 2 + 1)
-    index.remove(database, COLLECTION, rows[:4])
-    index.drop_unused(database, COLLECTION, [metadata for _, metadata in rows[:4]])
-    assert entries(database) == (6 + 2 + 1, 6 + 2 + 1)
-    index.remove(database, COLLECTION, rows[4:])
-    index.drop_unused(database, COLLECTION, [metadata for _, metadata in rows[4:]])
-    assert entries(database) == (0, 0)
+    add(database, COLLECTION, rows)
+    assert count(database) == (10 + 2 + 1, 10 + 2 + 1)
+    remove(database, COLLECTION, rows[:4])
+    assert count(database) == (6 + 2 + 1, 6 + 2 + 1)
+    remove(database, COLLECTION, rows[4:])
+    assert count(database) == (0, 0)
 
 
 def test_a_dropped_index_leaves_that_of_other_collections(database: sqlite3.Connection) -> None:
-    index = MetadataIndex()
-    index.add(database, 1, [(0, {"k": "a"})])
-    index.add(database, 2, [(0, {"k": "a"}), (1, {"k": "b"})])
-    index.drop(database, 1)
+    add(database, 1, [(0, {"k": "a"})])
+    add(database, 2, [(0, {"k": "a"}), (1, {"k": "b"})])
+    drop(database, 1)
     assert candidates(database, {"k": "a"}, collection=1) == []
     assert candidates(database, {"k": {"$in": ["a", "b"]}}, collection=2) == [0, 1]
 
 
 def test_slots_of_several_blocks(database: sqlite3.Connection) -> None:
-    index = MetadataIndex()
     slots = [0, BLOCK - 1, BLOCK, 3 * BLOCK + 5]
-    index.add(database, COLLECTION, [(slot, {"k": "a"}) for slot in slots])
+    add(database, COLLECTION, [(slot, {"k": "a"}) for slot in slots])
     assert candidates(database, {"k": "a"}, size=4 * BLOCK) == slots
     assert candidates(database, {"k": "a"}, size=BLOCK) == slots[:2]
-    index.remove(database, COLLECTION, [(BLOCK, {"k": "a"})])
+    remove(database, COLLECTION, [(BLOCK, {"k": "a"})])
     assert candidates(database, {"k": "a"}, size=4 * BLOCK) == [0, BLOCK - 1, 3 * BLOCK + 5]
 
 
@@ -157,29 +148,18 @@ def test_slots_of_several_blocks(database: sqlite3.Connection) -> None:
     ],
     ids=lambda value: str(value)[:8],
 )
-def test_the_checksum_of_the_index_tells_every_difference(
+def test_what_is_indexed_tells_every_difference(
     database: sqlite3.Connection, change: str, difference: str
 ) -> None:
     rows: list[tuple[int, Metadata]] = [(0, {"k": 0}), (1, {"k": 1}), (2, {"k": 2})]
-    MetadataIndex().add(database, COLLECTION, rows)
-    expected = sum_records(rows)
-    database.text_factory = bytes
-    assert (sum_index(database, COLLECTION) - expected) % 2**64 == 0
+    add(database, COLLECTION, rows)
+    expected = set(entries(rows))
+    assert set(read_entries(database, COLLECTION)) == expected
     assert database.execute(change).rowcount > 0
-    assert (sum_index(database, COLLECTION) - expected) % 2**64 != 0, difference
+    assert set(read_entries(database, COLLECTION)) != expected, difference
 
 
-def test_more_values_than_are_cached(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(metadata_index, "MOST_CACHED", 3)
-    store = open_store(tmp_path)
-    write(store, "c", [Record(str(n), "text", {"n": n, "even": n % 2 == 0}) for n in range(20)])
-    with store.transaction() as transaction:
-        transaction.delete(Selector.by_ids("c", [str(n) for n in range(10)]))
-    assert [one.id for one in store.get("c", where={"n": {"$lt": 12}})] == ["10", "11"]
-    assert store.check("c").problems == ()
-
-
-def test_numbers_of_a_rolled_back_transaction_are_not_cached(tmp_path: Path) -> None:
+def test_values_of_a_rolled_back_transaction_are_gone(tmp_path: Path) -> None:
     """The next transaction assigns them to other values."""
     store = open_store(tmp_path)
     write(store, "c", [Record("a", "", {"k": "committed"})])
