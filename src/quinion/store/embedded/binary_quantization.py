@@ -51,7 +51,7 @@ class Codes:
 
     def write(self, slots: Slots, vectors: Vectors) -> None:
         """Put the code of each vector at its place."""
-        codes = self._encode(vectors)
+        codes = encode(vectors, self._centre)
         with self._lock:
             self._rows.write(slots, codes)
             if len(self._rows) > self._planes.shape[1]:
@@ -64,7 +64,7 @@ class Codes:
     def near(self, vector: Vectors, mask: Mask, count: int) -> Slots:
         """At least `count` of the masked slots, if there are so many, in ascending order: those
         whose codes differ least from that of the vector."""
-        [code] = self._encode(vector.reshape(1, -1))
+        [code] = encode(vector.reshape(1, -1), self._centre)
         planes = self._planes
         mask = mask[: min(self._count, planes.shape[1])]
         if np.count_nonzero(mask) * SPARSE <= len(mask):
@@ -81,9 +81,6 @@ class Codes:
     def close(self) -> None:
         """Let go of the file."""
         self._rows.close()
-
-    def _encode(self, vectors: Vectors) -> Words:
-        return encode(vectors, self._centre)
 
 
 def encode(vectors: Vectors, centre: Vectors) -> Words:
