@@ -20,7 +20,7 @@ from quinion.model.record import Record
 from quinion.store.embedded.checksum import sum_record
 from quinion.store.embedded.raw_reader import RawReader
 
-Checksums = dict[str, dict[str, int]]
+Checksums = dict[str, dict[str, int | None]]
 """Of records, by collection and id."""
 
 
@@ -61,7 +61,7 @@ def check_store(folder: Path) -> list[str]:
     with closing(RawReader(folder)) as reader:
         problems = reader.find_damage()
         for name in reader.collections():
-            problems += reader.check(name).problems
+            problems += reader.check(name)[0].problems
         return problems
 
 
@@ -110,7 +110,7 @@ def _read_chroma(location: str) -> Checksums:
         SharedSystemClient.clear_system_cache()
 
 
-def _sum_records(collection: Any) -> dict[str, int]:
+def _sum_records(collection: Any) -> dict[str, int | None]:
     got = collection.get(include=["documents", "metadatas", "embeddings"])
     rows = zip(got["ids"], got["documents"], got["metadatas"], got["embeddings"], strict=True)
     return {

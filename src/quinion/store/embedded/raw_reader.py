@@ -9,7 +9,7 @@ import json
 import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -19,13 +19,13 @@ from numpy.typing import NDArray
 
 from quinion.errors import StoreUnavailable
 from quinion.model.record import Record
-from quinion.store.base import Vectors
+from quinion.store.base import IntegrityReport, Vectors
 from quinion.store.embedded.binary_quantization import WORD, encode
 from quinion.store.embedded.checksum import sum_record
 from quinion.store.embedded.database import FILE
 from quinion.store.embedded.metadata_index import entries, read_entries
 from quinion.store.embedded.vector_file import FLOAT
-from quinion.store.embedded.vector_index import CODES, VECTORS
+from quinion.store.embedded.vector_index import CODES, VECTORS, Collection
 
 STEP = 2_000
 """Records that are held in memory at once."""
@@ -33,86 +33,61 @@ MOST_LINES = 5
 """Lines of what SQLite reports about a damaged file; it repeats itself."""
 MOST_NAMED = 10
 """Damaged records that are named."""
-_RECORDS_AFTER = """
-SELECT number, id, slot, text, metadata, checksum,
-    typeof(id) || typeof(text) || typeof(metadata) FROM records
-WHERE collection = ? AND number > ? ORDER BY number LIMIT ?
-"""
-_RECORDS = """
-SELECT number, id, slot, text, metadata, checksum,
-    typeof(id) || typeof(text) || typeof(metadata) FROM records NOT INDEXED
-WHERE collection = ? AND number IN (SELECT value FROM json_each(?)) ORDER BY number
-"""
 # What one way does not reach behind a damaged page, another may.
 _WAYS = (
-    "SELECT number, NULL FROM records NOT INDEXED WHERE collection = ? ORDER BY number",
-    "SELECT number, NULL FROM records NOT INDEXED WHERE collection = ? ORDER BY number DESC",
-    "SELECT number, NULL FROM records INDEXED BY records_by_slot WHERE collection = ?",
-    "SELECT number, id FROM records INDEXED BY sqlite_autoindex_records_1 WHERE collection = ?",
+    "SELECT number FROM records NOT INDEXED WHERE collection = ? ORDER BY number",
+    "SELECT number FROM records NOT INDEXED WHERE collection = ? ORDER BY number DESC",
+    "SELECT number FROM records INDEXED BY records_by_slot WHERE collection = ?",
+    "SELECT number FROM records INDEXED BY sqlite_autoindex_records_1 WHERE collection = ?",
 )
-# A flipped bit may change not only a value but its type.
-_TEXTS = b"texttexttext"
+_RECORDS = """
+SELECT number, id, slot, text, metadata, checksum FROM records NOT INDEXED
+WHERE collection = ? AND number IN (SELECT value FROM json_each(?)) ORDER BY number
+"""
+_IDS = """
+SELECT number, id FROM records INDEXED BY sqlite_autoindex_records_1
+WHERE collection = ? AND number IN (SELECT value FROM json_each(?)) ORDER BY number
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class RawRecord:
     """A record as it was found: without `record` where it can't be decoded, without `vector`
-    where the file of vectors ends before it."""
+    where the file of vectors ends before it, and only its id where it can't be read.
+
+    `checksum` is that of what was written, `actual` that of what is there.
+    """
 
     id: str
-    slot: int
-    record: Record | None
-    vector: Vectors | None
-    checksum: int
+    slot: int = -1
+    record: Record | None = None
+    vector: Vectors | None = None
+    checksum: int | None = None
+    actual: int | None = None
 
     @property
     def is_intact(self) -> bool:
         """Whether it is what was written."""
-        if self.record is None or self.vector is None:
-            return False
-        return self.checksum == sum_record(self.record, self.vector)
-
-    def can_become(self, record: Record, vector: Vectors) -> bool:
-        """Whether this is an intact copy of it: it has the checksum, or it equals the record,
-        and then the checksum is what is damaged."""
-        if self.checksum == sum_record(record, vector):
-            return True
-        same_vector = self.vector is not None and np.array_equal(vector, self.vector)
-        return same_vector and self.record == record
-
-    def is_same(self, other: "RawRecord") -> bool:
-        """Whether the other one, which is intact, is a copy of this one."""
-        assert other.record is not None and other.vector is not None
-        return self.can_become(other.record, other.vector)
-
-
-@dataclass(slots=True)
-class Check:
-    """What a check found: damaged records, and indexes that do not match the records."""
-
-    collection: str
-    records: int = 0
-    damaged: list[RawRecord] = field(default_factory=list)
-    indexes: list[str] = field(default_factory=list)
+        return self.actual is not None and self.actual == self.checksum
 
     @property
-    def problems(self) -> list[str]:
-        """A line for each; for very many damaged records, some of them and how many more."""
-        lines = [f"{one.id} does not match its checksum" for one in self.damaged[:MOST_NAMED]]
-        if more := len(self.damaged[MOST_NAMED:]):
-            lines.append(f"{more:,} more records do not match their checksums")
-        return [f"{self.collection}: {line}" for line in (*lines, *self.indexes)]
+    def marks(self) -> set[str | int]:
+        """What an intact copy of it is known by: the checksum, or that of what is there, if the
+        checksum is what is damaged; for one that can't be read, the id."""
+        return {one for one in (self.checksum, self.actual) if one is not None} or {self.id}
 
 
 class RawReader:
-    """The files of one store. Calls block, and come from one thread at a time.
+    """The files of one store, in one snapshot. Calls block, and come from one thread at a time.
 
     Raises, from all methods:
-        StoreUnavailable: a file is damaged so that it can't be read on.
+        StoreUnavailable: a file can't be opened; or it can't be read on, unless `salvage` says to
+            read what can be read.
     """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, *, salvage: bool = False) -> None:
         self._folder = folder
+        self._salvage = False
         with self._failures():
             self._database = sqlite3.connect(
                 f"file:{quote(str(folder / FILE))}?mode=rw",
@@ -120,8 +95,9 @@ class RawReader:
                 check_same_thread=False,
                 isolation_level=None,
             )
-            # Texts as bytes: one with a flipped bit may not be UTF-8.
-            self._database.text_factory = bytes
+            self._database.text_factory = lambda value: value.decode(errors="replace")
+            self._database.execute("BEGIN")
+        self._salvage = salvage
 
     def close(self) -> None:
         """Close the database."""
@@ -131,18 +107,19 @@ class RawReader:
         """What SQLite's own check reports; an empty list is good news."""
         query = f"PRAGMA integrity_check({MOST_LINES})"
         try:
-            lines = [_text(line) for (line,) in self._database.execute(query)]
+            lines = [str(line) for (line,) in self._database.execute(query)]
         except sqlite3.Error as error:
             return [str(error)]
         return [] if lines == ["ok"] else lines
 
-    def collections(self) -> dict[str, str]:
-        """The names of all collections, each with the fingerprint of its model."""
-        return self._pairs("SELECT name, model FROM collections")
+    def collections(self) -> dict[str, Collection]:
+        """All collections, by their names."""
+        query = "SELECT name, number, dimensions, model, centre, version FROM collections"
+        return {str(name): Collection(*rest) for name, *rest in self._ask(query)}
 
     def values(self) -> dict[str, str]:
         """The key-value table."""
-        return self._pairs("SELECT key, value FROM key_values")
+        return {str(key): str(value) for key, value in self._ask("SELECT * FROM key_values")}
 
     def version(self) -> int:
         """The version of the schema."""
@@ -151,97 +128,68 @@ class RawReader:
 
     def outbox(self) -> set[tuple[str, str]]:
         """The records that the mirror lacks, by collection and id."""
-        return {(_text(a), _text(b)) for a, b in self._ask("SELECT collection, id FROM outbox")}
+        return {(str(a), str(b)) for a, b in self._ask("SELECT collection, id FROM outbox")}
 
-    def check(self, collection: str) -> Check:
-        """Check all records of a collection, and its indexes, in one snapshot."""
-        check = Check(collection)
-        self._ask("BEGIN")
-        try:
-            number, centre = self._find(collection)[::2]
-            expected, codes_match = 0, True
-            codes = self._map(number, CODES, WORD, -(-len(centre) // (8 * WORD.itemsize)))
-            for step in self.read(collection):
-                check.records += len(step)
-                intact: list[RawRecord] = []
-                for one in step:
-                    (intact if one.is_intact else check.damaged).append(one)
-                indexed = entries((one.slot, one.record.metadata) for one in intact if one.record)
-                expected += sum(map(hash, indexed))
-                codes_match = codes_match and (not len(centre) or _match(intact, codes, centre))
-            if not check.damaged:  # else they can't match
-                if not self._is_indexed(number, expected):
-                    check.indexes.append("the metadata index does not match the records")
-                if not codes_match:
-                    check.indexes.append("the binary codes do not match the vectors")
-        except sqlite3.Error as error:
-            raise self._failure(error) from error
-        finally:
-            self._ask("ROLLBACK")
-        return check
+    def check(self, collection: str) -> tuple[IntegrityReport, list[RawRecord]]:
+        """Check all records of a collection and, if they are intact, its indexes; return the
+        damaged records, too."""
+        found = self._find(collection)
+        centre = np.frombuffer(found.centre or b"", FLOAT)
+        codes = self._map(found.number, CODES, WORD, -(-len(centre) // (8 * WORD.itemsize)))
+        damaged: list[RawRecord] = []
+        records = indexed = 0
+        codes_match = True
+        for step in self.read(collection):
+            records += len(step)
+            damaged += [one for one in step if not one.is_intact]
+            if not damaged:
+                pairs = [(one.slot, one.record.metadata) for one in step if one.record]
+                indexed += sum(map(hash, entries(pairs)))
+                codes_match = codes_match and _match(step, codes, centre)
+        problems = [f"{one.id} does not match its checksum" for one in damaged[:MOST_NAMED]]
+        if more := len(damaged[MOST_NAMED:]):
+            problems.append(f"{more:,} more records do not match their checksums")
+        if not damaged and indexed != self._sum_index(found.number):
+            problems.append("the metadata index does not match the records")
+        if not damaged and not codes_match:
+            problems.append("the binary codes do not match the vectors")
+        return IntegrityReport(records, tuple(f"{collection}: {one}" for one in problems)), damaged
 
     def read(self, collection: str) -> Iterator[list[RawRecord]]:
-        """All records, in the order of their insertion, some thousand at a time."""
-        number, dimensions, _ = self._find(collection)
-        last = -1
-        while rows := self._ask(_RECORDS_AFTER, number, last, STEP):
-            last = rows[-1][0]
-            yield self._take(rows, number, dimensions)
-
-    def salvage(self, collection: str) -> Iterator[tuple[list[RawRecord], list[str]]]:
-        """All records that can be read of a damaged database, some thousand at a time, and the
-        ids of those that can't, as far as an index has them."""
-        number, dimensions, _ = self._find(collection)
-        ids: dict[int, Any] = {}
+        """All records, in the order of their insertion, some thousand at a time; of those behind
+        a damaged page the ids, as far as an index has them."""
+        found = self._find(collection)
+        vectors: Vectors = self._map(found.number, VECTORS, FLOAT, found.dimensions)
+        numbers: set[int] = set()
         for way in _WAYS:
-            with suppress(sqlite3.Error):
-                ids.update(self._database.execute(way, (number,)))
-        numbers = sorted(ids)
-        for start in range(0, len(numbers), STEP):
-            rows, unreadable = self._read_rows(number, numbers[start : start + STEP])
-            named = [_name(ids[one]) for one in unreadable if ids[one] is not None]
-            yield self._take(rows, number, dimensions), named
+            numbers.update(number for (number,) in self._ask(way, found.number))
+        ordered = sorted(numbers)
+        for start in range(0, len(ordered), STEP):
+            some = ordered[start : start + STEP]
+            rows = self._find_rows(_RECORDS, found.number, some)
+            missing = sorted(set(some) - {row[0] for row in rows})
+            unreadable = self._find_rows(_IDS, found.number, missing)
+            yield [
+                *(_take(vectors, *row[1:]) for row in rows),
+                *(RawRecord(str(id_)) for _, id_ in unreadable),
+            ]
 
-    def _read_rows(self, number: int, numbers: list[int]) -> tuple[list[Any], list[int]]:
-        """The rows of these numbers, and the numbers of those that can't be read."""
-        rows: list[Any] = []
-        pending = [numbers]
-        while pending:
-            some = pending.pop()
-            try:
-                rows += self._database.execute(_RECORDS, (number, json.dumps(some))).fetchall()
-            except sqlite3.Error:
-                if middle := len(some) // 2:
-                    pending += [some[middle:], some[:middle]]
-        found = {row[0] for row in rows}
-        return rows, [one for one in numbers if one not in found]
+    def _find_rows(self, query: str, collection: int, numbers: Sequence[int]) -> list[Any]:
+        """The rows of these numbers, without those that can't be read."""
+        rows = self._ask(query, collection, json.dumps(numbers))
+        if len(rows) < len(numbers) > 1:
+            rows = [row for one in numbers for row in self._find_rows(query, collection, [one])]
+        return rows
 
-    def _take(self, rows: Sequence[Any], number: int, dimensions: int) -> list[RawRecord]:
-        vectors: Vectors = self._map(number, VECTORS, FLOAT, dimensions)
-        return [
-            RawRecord(
-                _name(id_),
-                slot,
-                _decode(id_, text, metadata) if types == _TEXTS else None,
-                np.array(vectors[slot]) if slot in range(len(vectors)) else None,
-                checksum,
-            )
-            for _, id_, slot, text, metadata, checksum, types in rows
-        ]
+    def _sum_index(self, number: int) -> int | None:
+        """The sum of what is indexed; None if it can't be decoded."""
+        with self._failures(), suppress(StoreUnavailable):
+            return sum(map(hash, read_entries(self._database, number)))
+        return None
 
-    def _is_indexed(self, number: int, expected: int) -> bool:
-        try:
-            found = read_entries(self._database, number)  # texts as bytes
-            return expected == sum(hash((_name(k), _name(v), slot)) for k, v, slot in found)
-        except StoreUnavailable:  # it can't even be decoded
-            return False
-
-    def _find(self, collection: str) -> tuple[int, int, Vectors]:
-        """The number, dimensions and centre of a collection; one that is missing is empty."""
-        query = "SELECT number, dimensions, centre FROM collections WHERE name = ?"
-        for number, dimensions, centre in self._ask(query, collection):
-            return number, dimensions, np.frombuffer(centre or b"", FLOAT)
-        return 0, 1, np.empty(0, FLOAT)
+    def _find(self, name: str) -> Collection:
+        """The collection; one that is missing is empty."""
+        return self.collections().get(name, Collection(0, 1, "", None, 0))
 
     def _map(self, number: int, suffix: str, kind: "np.dtype[Any]", width: int) -> NDArray[Any]:
         """A file's rows, which are read from the disk as they are looked at."""
@@ -252,47 +200,40 @@ class RawReader:
         return np.memmap(path, kind, "r", shape=(rows, width))
 
     def _ask(self, query: str, *values: object) -> list[Any]:
+        rows: list[Any] = []
         with self._failures():
-            return self._database.execute(query, values).fetchall()
-
-    def _pairs(self, query: str) -> dict[str, str]:
-        return {_text(key): _text(value) for key, value in self._ask(query)}
+            rows += self._database.execute(query, values)
+        return rows
 
     @contextmanager
     def _failures(self) -> Iterator[None]:
         try:
             yield
         except (sqlite3.Error, OSError) as error:
-            raise self._failure(error) from error
-
-    def _failure(self, error: Exception) -> StoreUnavailable:
-        return StoreUnavailable(
-            f"The store in {self._folder} can't be read: {error}. Run quinion rebuild."
-        )
+            if not self._salvage:
+                raise StoreUnavailable(
+                    f"The store in {self._folder} can't be read: {error}. Run quinion rebuild."
+                ) from error
 
 
-def _match(intact: list[RawRecord], codes: NDArray[Any], centre: Vectors) -> bool:
-    """Whether these binary codes are those of the records' vectors."""
-    pairs = [(one.slot, one.vector) for one in intact if one.vector is not None]
-    if not pairs:
+def _take(
+    vectors: Vectors, id_: object, slot: int, text: object, metadata: object, checksum: int
+) -> RawRecord:
+    """What was found of one record. A flipped bit may change not only a value but its type."""
+    record, actual = None, None
+    vector = np.array(vectors[slot]) if slot in range(len(vectors)) else None
+    if isinstance(id_, str) and isinstance(text, str) and isinstance(metadata, str):
+        with suppress(ValueError, TypeError):
+            record = Record(id_, text, dict(json.loads(metadata)))
+    if record and vector is not None:
+        actual = sum_record(record, vector)
+    return RawRecord(str(id_), slot, record, vector, checksum, actual)
+
+
+def _match(intact: Sequence[RawRecord], codes: NDArray[Any], centre: Vectors) -> bool:
+    """Whether these binary codes, if there are to be any, are those of the records' vectors."""
+    if not len(centre) or not intact:
         return True
-    slots, vectors = zip(*pairs, strict=True)
-    if max(slots) >= len(codes):
-        return False
-    return np.array_equal(codes[list(slots)], encode(np.stack(vectors), centre))
-
-
-def _text(value: bytes) -> str:
-    return value.decode(errors="replace")
-
-
-def _name(id_: object) -> str:
-    """An id as it is named; a flipped bit may have changed its type."""
-    return _text(id_) if isinstance(id_, bytes) else repr(id_)
-
-
-def _decode(id_: bytes, text: bytes, metadata: bytes) -> Record | None:
-    try:
-        return Record(id_.decode(), text.decode(), dict(json.loads(metadata)))
-    except (ValueError, TypeError):
-        return None
+    slots = [one.slot for one in intact]
+    vectors = np.array([one.vector for one in intact])
+    return max(slots) < len(codes) and np.array_equal(codes[slots], encode(vectors, centre))

@@ -6,11 +6,13 @@ is one transaction over all of them. There is one writer at a time, and readers 
 it: each read is of one snapshot.
 """
 
+import json
 import shutil
 import sqlite3
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Protocol
 
@@ -26,7 +28,7 @@ from quinion.store.embedded.checksum import sum_record
 from quinion.store.embedded.database import FILE, Database
 from quinion.store.embedded.metadata_index import all_slots, decoding, find_candidates
 from quinion.store.embedded.outbox import Entry
-from quinion.store.embedded.raw_reader import Check, RawReader
+from quinion.store.embedded.raw_reader import RawReader, RawRecord
 from quinion.store.embedded.rows import (
     Row,
     count_slots,
@@ -45,6 +47,13 @@ from quinion.store.filters import Where, matches
 _REPAIR = """
 UPDATE records SET text = ?, metadata = ?, checksum = ?
 WHERE collection = ? AND slot = ? AND checksum = ?
+"""
+# Only numbers that this database has assigned: others may be of a store that was lost.
+_DROPPED = """
+SELECT value FROM json_each(?)
+WHERE value <= (SELECT seq FROM sqlite_sequence WHERE name = 'collections')
+    AND value NOT IN (SELECT number FROM collections)
+    AND NOT EXISTS (SELECT 1 FROM records WHERE collection = value)
 """
 WIDER = 8
 """How many more vectors are looked at, each time that too few of the nearest match."""
@@ -200,18 +209,16 @@ class EmbeddedStore:
         """Check every record and both indexes; repair them from the mirror if asked to."""
         if self.folder is None:
             return IntegrityReport(self.count(Selector.everything(collection)))
-        found = self._check(self.folder, collection)
-        before = found.problems
+        report, damaged = self._check(self.folder, collection)
+        before = report.problems
         if repair and before:
-            self._repair(found)
-            found = self._check(self.folder, collection)
+            self._repair(self.folder, collection, damaged)
+            report, damaged = self._check(self.folder, collection)
         # A damaged record must not reach the mirror, which may have the only intact copy.
-        can_send = repair and not found.damaged
+        can_send = repair and not damaged
         warnings = self.mirror.check(collection, repair=can_send) if self.mirror else []
-        repaired = [line for line in before if line not in found.problems]
-        return IntegrityReport(
-            found.records, tuple(found.problems), tuple(warnings), tuple(repaired)
-        )
+        repaired = tuple(line for line in before if line not in report.problems)
+        return replace(report, warnings=tuple(warnings), repaired=repaired)
 
     @contextmanager
     def freeze_writes(self) -> Iterator[None]:
@@ -225,23 +232,6 @@ class EmbeddedStore:
         copy_database(self.folder / FILE, folder / FILE)
         for path in (*self.folder.glob(f"*{VECTORS}"), *self.folder.glob(f"*{CODES}")):
             shutil.copyfile(path, folder / path.name)
-
-    def rebuild_indexes(self, collection: str) -> None:
-        """Write the metadata index and the codes again, from the records and their vectors."""
-        with self._database.write() as database:
-            found = find_collection(database, collection)
-            if found is None:
-                return
-            metadata_index.drop(database, found.number)
-            assert self.folder is not None
-            with closing(RawReader(self.folder)) as reader:
-                for step in reader.read(collection):
-                    readable = [(one.slot, one.record.metadata) for one in step if one.record]
-                    metadata_index.add(database, found.number, readable)
-            database.execute(
-                "UPDATE collections SET version = version + 1 WHERE number = ?", (found.number,)
-            )
-            self._vectors.rebuild(database, found)
 
     def read_outbox(self, collection: str, most: int) -> tuple[list[Entry], list[Record], Vectors]:
         """The oldest entries of a collection, and the records that they name, with vectors."""
@@ -296,8 +286,8 @@ class EmbeddedStore:
     def _take(
         self, database: sqlite3.Connection, collection: Collection, rows: Sequence[Row]
     ) -> Vectors:
-        file = self._vectors.vectors(database, collection)
         with decoding():
+            file = self._vectors.vectors(database, collection)
             return file.take(np.fromiter((row.slot for row in rows), np.int64, len(rows)))
 
     def _drop_files(self, number: int) -> None:
@@ -305,46 +295,54 @@ class EmbeddedStore:
         self._vectors.drop(number)
         self._live.pop(number, None)
 
-    def _check(self, folder: Path, collection: str) -> Check:
+    def _check(self, folder: Path, collection: str) -> tuple[IntegrityReport, list[RawRecord]]:
         with self._snapshots.hold(), closing(RawReader(folder)) as reader:
             return reader.check(collection)
 
-    def _repair(self, check: Check) -> None:
+    def _repair(self, folder: Path, collection: str, damaged: Sequence[RawRecord]) -> None:
         """Write the mirror's intact copies over damaged records, and rebuild the indexes."""
-        ids = [one.id for one in check.damaged]
-        copies = self.mirror.fetch(check.collection, ids) if self.mirror and ids else {}
+        ids = [one.id for one in damaged]
+        copies = self.mirror.fetch(collection, ids) if self.mirror and ids else {}
         with self._database.write() as database:
-            found = find_collection(database, check.collection)
-            assert found is not None
+            found = find_collection(database, collection)
+            if found is None:  # it was dropped meanwhile
+                return
             with closing(self._vectors.open_file(found)) as vectors:
-                for one in check.damaged:
+                for one in damaged:
+                    if one.id not in copies or sum_record(*copies[one.id]) not in one.marks:
+                        continue
+                    record, vector = copies[one.id]
+                    values = record.text, dump(record.metadata), sum_record(record, vector)
                     where = found.number, one.slot, one.checksum  # as it was when it was checked
-                    if one.id in copies and one.can_become(*copies[one.id]):
-                        record, vector = copies[one.id]
-                        values = record.text, dump(record.metadata), sum_record(record, vector)
-                        if database.execute(_REPAIR, (*values, *where)).rowcount:
-                            vectors.write(np.array([one.slot]), vector.reshape(1, -1))
+                    if database.execute(_REPAIR, (*values, *where)).rowcount:
+                        vectors.write(np.array([one.slot]), vector.reshape(1, -1))
                 vectors.sync()
-        self.rebuild_indexes(check.collection)
+        self._rebuild_indexes(folder, collection)
+
+    def _rebuild_indexes(self, folder: Path, collection: str) -> None:
+        """Write the metadata index and the codes again, from the records and their vectors."""
+        with self._database.write() as database, closing(RawReader(folder)) as reader:
+            found = find_collection(database, collection)
+            if found is None:
+                return
+            metadata_index.drop(database, found.number)
+            for step in reader.read(collection):
+                readable = [(one.slot, one.record.metadata) for one in step if one.record]
+                metadata_index.add(database, found.number, readable)
+            database.execute(
+                "UPDATE collections SET version = version + 1 WHERE number = ?", (found.number,)
+            )
+            self._vectors.rebuild(database, found)
 
     def _delete_dropped_files(self) -> None:
-        """Delete the files of collections that were dropped just before the process died. Only
-        numbers that this database has assigned, and that have no record, are taken for such."""
+        """Delete the files of collections that were dropped just before the process died."""
         if self.folder is None:
             return
-        files = [path.stem for path in self.folder.glob(f"*{VECTORS}")]
-        numbers = [int(name) for name in files if name.isdecimal()]
+        names = [path.stem for path in self.folder.glob(f"*{VECTORS}")]
+        numbers = json.dumps([int(name) for name in names if name.isdecimal()])
         with self._read() as database:
-            [(last,)] = database.execute(
-                "SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = 'collections'"
-            )
-            live = {number for (number,) in database.execute("SELECT number FROM collections")}
-            dropped = [
-                number
-                for number in numbers
-                if number <= last and number not in live and not count_slots(database, number)
-            ]
-        for number in dropped:
+            dropped = database.execute(_DROPPED, (numbers,)).fetchall()
+        for (number,) in dropped:
             self._vectors.drop(number)
 
 
