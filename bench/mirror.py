@@ -18,7 +18,7 @@ import anyio
 from bench.processes import measure_memory_mb
 from bench.sides import run_ours
 from quinion.store.base import VectorStore
-from quinion.store.chroma.replicator import QUIET_S
+from quinion.store.chroma.replicator import QUIET_S, Replicator
 from quinion.store.embedded.store import EmbeddedStore
 
 ROUNDS = 5
@@ -28,7 +28,7 @@ SETTLED_S = QUIET_S + 4
 def flush_mirror(store: VectorStore) -> None:
     """Wait until the mirror has all that the store has."""
     assert isinstance(store, EmbeddedStore)
-    assert store.mirror is not None
+    assert isinstance(store.mirror, Replicator)
     store.mirror.flush()
 
 

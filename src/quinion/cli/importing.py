@@ -49,23 +49,30 @@ def run(settings: Settings, source: str, *, as_json: bool) -> int:
     with hold_home(settings):
         report = import_into(store_place(settings), source, IMPORTABLE)
     tell(as_json, asdict(report), "\n".join(_describe(report)))
-    return int(bool(report.unreadable or report.invalid or report.failed))
+    done = report.collections.values()
+    return int(any(one.unreadable or one.invalid or one.failure for one in done))
 
 
 def _describe(report: ImportReport) -> list[str]:
-    lines = [f"{name}: {count:,} records imported" for name, count in report.imported.items()]
-    for name, count in report.present.items():
-        different = report.different.get(name, 0)
-        more = f", {different:,} of them in another version, which was kept" if different else ""
-        lines.append(f"{name}: {count:,} records were in the store already{more}")
-    for what, found in (
-        ("can't be read", report.unreadable),
-        ("lack metadata that the contract requires", report.invalid),
-    ):
-        for name, ids in found.items():
-            named = ", ".join(ids[:MOST_NAMED])
-            lines.append(f"{name}: {len(ids):,} records {what} and were left out: {named}")
-    for name, why in report.failed.items():
-        lines.append(f"{name}: could not be imported to its end: {why}")
+    lines = []
+    for name, one in report.collections.items():
+        for number, what in (
+            (one.imported, "imported"),
+            (one.present, "were in the store already"),
+            (one.different, "are there in another version, which was kept"),
+            (len(one.unreadable), f"can't be read and were left out: {_name(one.unreadable)}"),
+            (
+                len(one.invalid),
+                f"lack metadata that the contract requires and were left out: {_name(one.invalid)}",
+            ),
+        ):
+            if number:
+                lines.append(f"{name}: {number:,} records {what}")
+        if one.failure:
+            lines.append(f"{name}: could not be imported to its end: {one.failure}")
     lines += [f"{name}: ignored, it is not a collection of quinion" for name in report.ignored]
     return lines or ["There is nothing to import."]
+
+
+def _name(ids: list[str]) -> str:
+    return ", ".join(ids[:MOST_NAMED])

@@ -45,8 +45,7 @@ def open_store(place: StorePlace) -> VectorStore:
         finish_rebuild(place.folder)
     store = EmbeddedStore(place.folder, mirrored=place.target is not None)
     if place.target:
-        replicator = store.mirror = Replicator(store, place.target)
-        replicator.start()
+        store.mirror = Replicator(store, place.target)
     return store
 
 

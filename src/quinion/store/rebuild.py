@@ -150,7 +150,7 @@ def _copy_intact(folder: Path, store: EmbeddedStore) -> tuple[list[Damaged], set
                 transaction.set_value(key, value)
         outbox = reader.outbox()
     for name in {name for name, _ in outbox}:
-        store.add_to_outbox(name, [id_ for other, id_ in outbox if id_ and other == name])
+        store.outbox.add(name, [id_ for other, id_ in outbox if id_ and other == name])
     return damaged, outbox
 
 
@@ -173,8 +173,9 @@ def _copy_from_mirror(
         found = import_chroma(store, place.target, {}, outbox)
     except StoreUnavailable as error:
         return [], error.message
-    unreadable = [(name, RawRecord(id_)) for name, ids in found.unreadable.items() for id_ in ids]
-    return unreadable, "; ".join(found.failed.values())
+    done = found.collections.items()
+    unreadable = [(name, RawRecord(id_)) for name, one in done for id_ in one.unreadable]
+    return unreadable, "; ".join(one.failure for _, one in done if one.failure)
 
 
 def _find_missing(folder: Path, damaged: Sequence[Damaged]) -> list[str]:

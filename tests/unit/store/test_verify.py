@@ -88,7 +88,7 @@ def change_chroma(home: Path, change: Callable[[ChromaClient], object]) -> None:
 
 def delete_from_chroma(home: Path, *ids: str) -> None:
     nothing = np.empty((0, 0), np.float32)
-    change_chroma(home, lambda chroma: chroma.apply(COLLECTION, "", ids, [], [], nothing))
+    change_chroma(home, lambda chroma: chroma.apply(COLLECTION, "", ids, [], nothing))
 
 
 def test_an_intact_store_has_no_problems(home: Path) -> None:
@@ -612,7 +612,7 @@ def test_what_was_deleted_and_is_still_in_the_mirror_does_not_come_back(home: Pa
         assert store.get(LINES) == []
         assert verify(store) == ([], [])
     with closing(open_chroma(home / "chroma")) as chroma:
-        assert chroma.fetch(COLLECTION, ["id 5", "id 6", "id 7"])[0].keys() == {"id 7"}
+        assert chroma.fetch(COLLECTION, ["id 5", "id 6", "id 7"]).keys() == {"id 7"}
         assert chroma.count(LINES) == 0
 
 
@@ -670,7 +670,7 @@ def test_a_rebuild_of_an_intact_store_rebuilds_indexes_and_mirror(
     assert ask(home) == answers
     with closing(open_chroma(home / "chroma")) as chroma:
         assert chroma.count(COLLECTION) == COUNT - 2
-        assert chroma.fetch(COLLECTION, ["id 5"])[0]["id 5"][0] == make_record(5)
+        assert chroma.fetch(COLLECTION, ["id 5"])["id 5"][0] == make_record(5)
 
 
 def test_a_rebuild_without_a_mirror_leaves_chroma_alone(home: Path, answers: list[Any]) -> None:

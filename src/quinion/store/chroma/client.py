@@ -4,15 +4,13 @@ No Chroma type leaves this module. It runs in Chroma's process only (`process.py
 is never imported by a server, and any failure ends that process.
 """
 
-import fcntl
-import os
+import shutil
 import sqlite3
-import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from urllib.parse import quote, urlsplit
+from urllib.parse import urlsplit
 
 import numpy as np
 
@@ -28,20 +26,17 @@ Location = Path | str
 Copies = dict[str, tuple[Record, Vectors]]
 """Records with their vectors, by id."""
 
-SERVER_TIMEOUT_S = 20.0
 MODEL_KEY = "embedder"
 """The key of a collection's metadata that has the fingerprint of its embedding model."""
-PAGE = 10_000
+PAGE = 5_000
+"""Ids that are listed at once: Chroma's database can't bind many more."""
 DATABASE = "chroma.sqlite3"
 """The database in the folder of an embedded Chroma, once it has been used."""
 WRITER = "writer.lock"
 LOCKED_S = 30.0
 """How long the process of an earlier server may take to end."""
-DAMAGE = (
-    *("malformed", "not a database", "no such table", "no such column", "hnsw"),
-    *("getting embedding", "migration", "pickle", "file is encrypted"),
-)
-"""Words of what Chroma reports when its files are not as it left them."""
+FULL = 2**26
+"""With so many free bytes or fewer, the disk may be why a graph could not be written."""
 
 
 class ChromaClient:
@@ -49,7 +44,6 @@ class ChromaClient:
 
     def __init__(self, location: Location) -> None:
         if isinstance(location, Path):
-            # Two processes that write one folder lose vectors without an error.
             self._turn = _take_turn(location)
         self._client = _connect(location)
 
@@ -76,61 +70,57 @@ class ChromaClient:
         collection: str,
         model: str,
         deleted: Sequence[str],
-        updated: Sequence[Record],
-        written: Sequence[Record],
+        records: Sequence[Record],
         vectors: Vectors,
-    ) -> bool:
-        """Delete records, set the metadata of others, and write the rest with their vectors;
-        return whether the collection had to be created."""
-        found = self._find(collection)
-        target = found or self._client.create_collection(collection, embedding_function=None)
+    ) -> None:
+        """Delete records, and write others with their vectors; a missing collection is created."""
+        target = self._client.get_or_create_collection(collection, embedding_function=None)
         if model and (target.metadata or {}).get(MODEL_KEY) != model:
             target.modify(metadata={**(target.metadata or {}), MODEL_KEY: model})
         if deleted:
             target.delete(ids=list(deleted))
-        if updated:
-            changed: list[Any] = [dict(one.metadata) for one in updated]
-            target.update(ids=[one.id for one in updated], metadatas=changed)
-        if written:
-            metadata: list[Any] = [dict(one.metadata) or None for one in written]  # {} is refused
-            target.upsert(
-                ids=[one.id for one in written],
-                documents=[one.text for one in written],
-                metadatas=metadata,
-                embeddings=vectors,
-            )
-        return found is None
+        if not records:
+            return
+        ids = [record.id for record in records]
+        old = target.get(ids=ids, include=["metadatas"])
+        # Chroma merges metadata, and forgets a key that is set to None.
+        gone = {
+            id_: dict.fromkeys(metadata or ())
+            for id_, metadata in zip(old["ids"], old["metadatas"] or (), strict=True)
+        }
+        metadata: list[Any] = [
+            {**gone.get(record.id, {}), **record.metadata} or None  # {} is refused
+            for record in records
+        ]
+        texts = [record.text for record in records]
+        target.upsert(ids=ids, documents=texts, metadatas=metadata, embeddings=vectors)
 
     def drop(self, collection: str) -> None:
         """Remove a collection; a missing one is fine."""
-        if collection in self.collections():
+        if self._find(collection):
             self._client.delete_collection(collection)
 
-    def fetch(self, collection: str, ids: Sequence[str]) -> tuple[Copies, list[str]]:
-        """These records with their vectors, and the ids of those that can't be read.
+    def fetch(self, collection: str, ids: Sequence[str]) -> Copies:
+        """These records with their vectors, as far as they are there and can be read.
 
         Chroma fails as a whole when one vector is lost, so the ids are halved until it is found.
         """
         target = self._find(collection)
-        pending = [list(ids)] if target and ids else []
-        found: Copies = {}
-        unreadable: list[str] = []
-        while target and pending:
-            some = pending.pop()
-            try:
-                got: Any = target.get(ids=some, include=["documents", "metadatas", "embeddings"])
-            except Exception:
-                if len(some) == 1:
-                    unreadable += some
-                else:
-                    middle = len(some) // 2
-                    pending += [some[:middle], some[middle:]]
-                continue
-            vectors = np.asarray(got["embeddings"], np.float32)
-            rows = zip(got["ids"], got["documents"], got["metadatas"], vectors, strict=True)
-            for id_, text, metadata, vector in rows:
-                found[id_] = Record(id_, text or "", dict(metadata or {})), vector
-        return found, sorted(unreadable)
+        if not target or not ids:
+            return {}
+        try:
+            got: Any = target.get(ids=list(ids), include=["documents", "metadatas", "embeddings"])
+        except Exception:
+            if len(ids) == 1:
+                return {}
+            middle = len(ids) // 2
+            return self.fetch(collection, ids[:middle]) | self.fetch(collection, ids[middle:])
+        vectors = np.asarray(got["embeddings"], np.float32)
+        rows = zip(got["ids"], got["documents"], got["metadatas"], vectors, strict=True)
+        return {
+            id_: (Record(id_, text or "", dict(metadata or {})), vector)
+            for id_, text, metadata, vector in rows
+        }
 
     def _find(self, name: str) -> "Collection | None":
         """The collection, which is not created by looking for it."""
@@ -139,49 +129,53 @@ class ChromaClient:
         return None
 
 
-def find_damage(location: Location) -> str:
-    """What SQLite's own check reports of the database of an embedded Chroma; empty: nothing, or
-    it can't be checked now."""
-    if isinstance(location, str) or not (location / DATABASE).exists():
-        return ""
-    address = f"file:{quote(str(location / DATABASE))}?mode=ro"
+def pages_of_ids(chroma: ChromaClient, collection: str) -> Iterator[list[str]]:
+    """The ids of all records, some thousand at a time."""
+    start = 0
+    while page := chroma.page_of_ids(collection, start):
+        yield page
+        start += len(page)
+
+
+def is_damaged(folder: Path, failure: str, deaths: int) -> bool:
+    """Whether Chroma failed because of its files, and not because they can't be used now: they
+    are locked or read-only, or the disk is full. `deaths` of its process are in a row."""
+    path = folder / DATABASE
+    if not path.exists():
+        return folder.exists() and not folder.is_dir()
     try:
-        with closing(sqlite3.connect(address, uri=True)) as database:
+        with closing(_lock(path, 1.0)) as database:
             line = str(database.execute("PRAGMA integrity_check(1)").fetchone()[0])
-    except sqlite3.OperationalError:  # it is locked, or the disk fails
-        return ""
-    except sqlite3.DatabaseError as error:
-        return str(error)
-    return "" if line == "ok" else line
-
-
-def is_locked(location: Location) -> bool:
-    """Whether another program keeps the database of an embedded Chroma locked, for which Chroma
-    waits without end."""
-    if isinstance(location, str) or not (location / DATABASE).exists():
+    except sqlite3.OperationalError:
         return False
-    address = f"file:{quote(str(location / DATABASE))}?mode=rw"
+    except sqlite3.DatabaseError:
+        return True
+    is_graph = deaths > 1 or "hnsw" in failure.casefold()  # one death may be an accident
+    return line != "ok" or (is_graph and shutil.disk_usage(folder).free > FULL)
+
+
+def _lock(path: Path, timeout_s: float) -> sqlite3.Connection:
+    """A connection that keeps other programs from writing to a database, until it is closed."""
+    database = sqlite3.connect(path, timeout=timeout_s)
     try:
-        with closing(sqlite3.connect(address, timeout=1.0, uri=True)) as database:
-            database.execute("BEGIN IMMEDIATE")
-    except sqlite3.DatabaseError as error:
-        return error.sqlite_errorcode == sqlite3.SQLITE_BUSY
-    return False
+        database.execute("BEGIN IMMEDIATE")
+    except BaseException:
+        database.close()
+        raise
+    return database
 
 
-def is_damage(error: Exception, location: Location) -> bool:
-    """Whether it is the files, as far as Chroma's wording or its database tells."""
-    words = str(error).casefold()
-    return isinstance(location, Path) and (
-        any(word in words for word in DAMAGE)
-        or bool(find_damage(location))
-        or (location.exists() and not location.is_dir())
-    )
+def _take_turn(folder: Path) -> sqlite3.Connection:
+    """Keep other processes of ours out of a folder: two that write it lose vectors without an
+    error. Where another program keeps it locked Chroma would wait without end."""
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    if (folder / DATABASE).exists():
+        _lock(folder / DATABASE, LOCKED_S).close()
+    return _lock(folder / WRITER, LOCKED_S)
 
 
 def _connect(location: Location) -> "ClientAPI":
     import chromadb  # noqa: PLC0415 - its import takes a second
-    import httpx2  # noqa: PLC0415
     from chromadb.config import Settings  # noqa: PLC0415
 
     settings = Settings(anonymized_telemetry=False)
@@ -190,26 +184,4 @@ def _connect(location: Location) -> "ClientAPI":
     address = urlsplit(location)
     secure = address.scheme == "https"
     host, port = address.hostname or "localhost", address.port or (443 if secure else 8000)
-    # The client waits for ever by default, has no setting for it, and asks the server some things
-    # while it is constructed: so one that does not answer is found out before.
-    name = f"[{host}]" if ":" in host else host
-    heartbeat = f"{address.scheme}://{name}:{port}/api/v2/heartbeat"
-    httpx2.get(heartbeat, timeout=SERVER_TIMEOUT_S).raise_for_status()
-    client = chromadb.HttpClient(host, port, secure, settings=settings)
-    client._server._session.timeout = SERVER_TIMEOUT_S  # type: ignore[attr-defined]
-    return client
-
-
-def _take_turn(folder: Path) -> int:
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    turn = os.open(folder / WRITER, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-    give_up_at = time.monotonic() + LOCKED_S
-    while True:
-        try:
-            fcntl.flock(turn, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError as error:
-            if time.monotonic() > give_up_at:
-                raise TimeoutError("it is locked by another process") from error
-            time.sleep(0.05)
-        else:
-            return turn
+    return chromadb.HttpClient(host, port, secure, settings=settings)

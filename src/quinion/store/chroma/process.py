@@ -6,13 +6,11 @@ process that may be kept waiting and may die. It is started at the first call, a
 failure. It ends when its pipe is closed, and so with the server, however that ends.
 """
 
-import math
 import os
 import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
 from multiprocessing.connection import Connection, Pipe
@@ -21,12 +19,14 @@ from typing import Any, cast
 
 from quinion.errors import StoreUnavailable
 from quinion.priority import give_way
-from quinion.store.chroma.client import ChromaClient, Location, is_damage, is_locked
+from quinion.store.chroma.client import ChromaClient, Location, is_damaged
 
 TIMEOUT_S = 120.0
 """The longest that a call may take; the first that needs a large graph loads it."""
+SERVER_TIMEOUT_S = 30.0
+"""The same for a server, for which Chroma's client waits without end."""
 POLL_S = 0.2
-"""How often it is asked meanwhile whether the caller still wants to wait."""
+"""How often it is looked whether the client was closed meanwhile."""
 # -P: the current folder is the user's, and nothing in it may be imported.
 COMMAND = (sys.executable, "-P", "-m", "quinion.store.chroma.process")
 
@@ -35,67 +35,63 @@ class ChromaDamaged(StoreUnavailable):
     """The files of an embedded Chroma are damaged."""
 
 
-def open_chroma(
-    location: Location, deadline: Callable[[], float] = lambda: math.inf
-) -> ChromaClient:
-    """A client whose methods run in a process of their own. They may be called from any thread.
-
-    `deadline` is when a call is given up, by `time.monotonic`; it may change while one runs.
+def open_chroma(location: Location) -> ChromaClient:
+    """A client whose methods run in a process of their own. They may be called from any thread,
+    `close` also while another method runs, which then fails.
 
     Raises, from all methods:
         ChromaDamaged: the files in the folder are damaged.
-        StoreUnavailable: Chroma failed, or its process died or timed out.
+        StoreUnavailable: Chroma failed, its process died or timed out, or the client was closed.
     """
-    return cast(ChromaClient, _RemoteClient(location, deadline))
+    return cast(ChromaClient, _RemoteClient(location))
 
 
 class _RemoteClient:
-    def __init__(self, location: Location, deadline: Callable[[], float]) -> None:
+    def __init__(self, location: Location) -> None:
         self._location = location
-        self._deadline = deadline
+        self._folder = location if isinstance(location, Path) else None
         self._lock = threading.Lock()
         self._process: subprocess.Popen[bytes] | None = None
         self._pipe: Connection[Any, Any] | None = None
         self._deaths = 0
+        self._is_closed = False
 
     def __getattr__(self, method: str) -> Any:
         return partial(self._call, method)
 
     def close(self) -> None:
         """End the process, which closes its files."""
+        self._is_closed = True
         with self._lock:
             self._end()
 
     def _call(self, method: str, *arguments: Any) -> Any:
         with self._lock:
+            if self._is_closed:
+                raise StoreUnavailable(f"Chroma at {self._location} was closed")
             pipe = self._pipe or self._start()
             try:
                 pipe.send((method, arguments))
-                began = time.monotonic()
+                give_up_at = time.monotonic() + (TIMEOUT_S if self._folder else SERVER_TIMEOUT_S)
                 while not pipe.poll(POLL_S):
-                    if time.monotonic() > min(began + TIMEOUT_S, self._deadline()):
-                        raise TimeoutError(f"no answer for {time.monotonic() - began:.0f} s")
-                failure, answer = pipe.recv()
+                    if self._is_closed or time.monotonic() > give_up_at:
+                        raise TimeoutError
+                is_failure, answer = pipe.recv()
+                self._deaths = 0
             except (OSError, EOFError) as error:
-                self._end(kill=True)
-                if is_locked(self._location):
-                    raise StoreUnavailable(
-                        f"Chroma's database in {self._location} is locked by another program"
-                    ) from error
+                is_failure, answer = True, f"its process died or timed out: {error!r}"
                 self._deaths += 1
-                # Once may be an accident.
-                is_folder = isinstance(self._location, Path)
-                kind = ChromaDamaged if self._deaths > 1 and is_folder else StoreUnavailable
-                raise kind(
-                    f"Chroma's process at {self._location} died or timed out: {error!r}"
-                ) from error
-            self._deaths = 0
-            if failure is None:
+                self._end(0)
+            if not is_failure:
                 return answer
             self._end()
-        raise (ChromaDamaged if failure else StoreUnavailable)(
-            f"Chroma at {self._location} failed: {answer}"
-        )
+            is_damage = (
+                self._folder
+                and not self._is_closed
+                and is_damaged(self._folder, answer, self._deaths)
+            )
+        kind = ChromaDamaged if is_damage else StoreUnavailable
+        raise kind(f"Chroma at {self._location} failed: {answer}")
 
     def _start(self) -> "Connection[Any, Any]":
         self._pipe, theirs = Pipe()
@@ -114,15 +110,14 @@ class _RemoteClient:
             theirs.close()
         return self._pipe
 
-    def _end(self, *, kill: bool = False) -> None:
+    def _end(self, within_s: float = TIMEOUT_S) -> None:
         if self._pipe:
             self._pipe.close()
         if self._process:
-            try:
-                self._process.wait(0 if kill else TIMEOUT_S)
-            except subprocess.TimeoutExpired:
-                self._process.kill()
-                self._process.wait()
+            with suppress(subprocess.TimeoutExpired):
+                self._process.wait(within_s)
+            self._process.kill()
+            self._process.wait()
         self._pipe = self._process = None
 
 
@@ -141,9 +136,9 @@ def main(descriptor: str, location: str) -> None:
                 client = client or ChromaClient(place)
                 answer = getattr(client, method)(*arguments)
             except Exception as error:  # Chroma, its HTTP client and SQLite each raise their own
-                pipe.send((is_damage(error, place), str(error)))
+                pipe.send((True, str(error)))
                 return
-            pipe.send((None, answer))
+            pipe.send((False, answer))
     if client:
         client.close()
 

@@ -1,57 +1,33 @@
-"""Outbox: the records that were changed in the store and not in its mirror yet.
+"""Outbox: the ids of records that were changed in the store and not in its mirror yet.
 
 An entry is written by the transaction that changes the record, so a process may die anywhere and
-the next one knows what the mirror lacks. `store/chroma/replicator.py` reads it.
+the next one knows what the mirror lacks. An empty id stands for the whole collection, which was
+dropped; it is the first entry of its collection. `store/chroma/replicator.py` is the reader.
 """
 
 import json
 import sqlite3
-from collections.abc import Sequence
-from dataclasses import dataclass
-from enum import IntEnum
+from collections.abc import Iterable, Sequence
+
+from quinion.store.embedded.database import Database
 
 # Under a new number: the replicator may be sending the old entry at this moment.
-_ADD = """
-INSERT OR REPLACE INTO outbox (collection, id, change)
-SELECT :collection, value, max(:change, coalesce(
-    (SELECT change FROM outbox WHERE collection = :collection AND id = value), :change
-)) FROM json_each(:ids)
-"""
-_READ = "SELECT sequence, id, change FROM outbox WHERE collection = ? ORDER BY sequence LIMIT ?"
+_ADD = "INSERT OR REPLACE INTO outbox (collection, id) SELECT ?, value FROM json_each(?)"
+_WAITING = "SELECT collection, count(*) FROM outbox GROUP BY collection ORDER BY min(sequence)"
+_READ = "SELECT id, sequence FROM outbox WHERE collection = ? ORDER BY sequence LIMIT ?"
 STAMP = "mirror stamp"
 """The key of the key-value table that says what the mirror looked like when it was current."""
 
 
-class Change(IntEnum):
-    """What was changed of a record; each value includes those before it."""
-
-    METADATA = 0
-    ALL = 1
-    KEYS_REMOVED = 2
-    """Its metadata has lost a key, which Chroma forgets only with the record."""
-    DROP = 3
-    """The whole collection was dropped; the entry has no id."""
-
-
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """A record that the mirror lacks."""
-
-    sequence: int
-    id: str
-    change: Change
-
-
-def add(database: sqlite3.Connection, collection: str, ids: Sequence[str], change: Change) -> None:
-    """Add records of a collection."""
-    values = {"collection": collection, "ids": json.dumps(list(ids)), "change": change}
-    database.execute(_ADD, values)
+def add(database: sqlite3.Connection, collection: str, ids: Sequence[str]) -> None:
+    """Add records of a collection, in the transaction that changes them."""
+    database.execute(_ADD, (collection, json.dumps(list(ids))))
 
 
 def add_drop(database: sqlite3.Connection, collection: str) -> None:
     """Add that the collection was dropped; what was to be sent of it before is not."""
     database.execute("DELETE FROM outbox WHERE collection = ?", (collection,))
-    add(database, collection, [""], Change.DROP)
+    add(database, collection, [""])
 
 
 def was_used(database: sqlite3.Connection) -> bool:
@@ -63,26 +39,29 @@ def was_used(database: sqlite3.Connection) -> bool:
     return database.execute(query, (STAMP,)).fetchone() is not None
 
 
-def count(database: sqlite3.Connection) -> int:
-    """The number of entries."""
-    [(entries,)] = database.execute("SELECT count(*) FROM outbox")
-    return int(entries)
+class Outbox:
+    """The outbox of a store, for its mirror."""
 
+    def __init__(self, database: Database) -> None:
+        self._database = database
 
-def collections(database: sqlite3.Connection) -> list[str]:
-    """The names of all collections that have entries."""
-    query = "SELECT collection FROM outbox GROUP BY collection ORDER BY min(sequence)"
-    return [name for (name,) in database.execute(query)]
+    def add(self, collection: str, ids: Sequence[str]) -> None:
+        """Have the mirror get these records again."""
+        with self._database.write() as database:
+            add(database, collection, ids)
 
+    def count(self) -> dict[str, int]:
+        """The number of entries of each collection that has some, the oldest first."""
+        with self._database.read() as database:
+            return dict(database.execute(_WAITING).fetchall())
 
-def read(database: sqlite3.Connection, collection: str, most: int) -> list[Entry]:
-    """The oldest entries of a collection."""
-    found = database.execute(_READ, (collection, most)).fetchall()
-    return [Entry(sequence, id_, Change(change)) for sequence, id_, change in found]
+    def read(self, collection: str, most: int = -1) -> dict[str, int]:
+        """The oldest entries of a collection, or all: the ids, each with its number."""
+        with self._database.read() as database:
+            return dict(database.execute(_READ, (collection, most)).fetchall())
 
-
-def remove(database: sqlite3.Connection, entries: Sequence[Entry]) -> None:
-    """Remove entries that were sent."""
-    database.executemany(
-        "DELETE FROM outbox WHERE sequence = ?", [(entry.sequence,) for entry in entries]
-    )
+    def remove(self, numbers: Iterable[int]) -> None:
+        """Remove the entries with these numbers, which the mirror has got."""
+        with self._database.write() as database:
+            query = "DELETE FROM outbox WHERE sequence = ?"
+            database.executemany(query, [(number,) for number in numbers])

@@ -5,7 +5,7 @@ a transaction of its own, so that a killed process leaves the version before or 
 
     1  `ledger.db` of quinion 0.1, which has user_version 0
     2  one transaction per document: outbox by name, key-value table, collection versions
-    3  free slots are those that no record has
+    3  outbox without the kind of change; free slots are those that no record has
 """
 
 import sqlite3
@@ -45,7 +45,7 @@ CREATE TABLE metadata_postings (
 ) WITHOUT ROWID;
 CREATE TABLE outbox (
     sequence INTEGER PRIMARY KEY AUTOINCREMENT, collection TEXT NOT NULL, id TEXT NOT NULL,
-    change INTEGER NOT NULL, UNIQUE (collection, id)
+    UNIQUE (collection, id)
 );
 CREATE TABLE key_values (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 """
@@ -82,6 +82,7 @@ CREATE TABLE key_values (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWI
 """
 
 _FROM_2 = """
+ALTER TABLE outbox DROP COLUMN change;
 DROP TABLE free_slots;
 """
 

@@ -27,7 +27,7 @@ from quinion.store.embedded.bitmap import Mask
 from quinion.store.embedded.checksum import sum_record
 from quinion.store.embedded.database import FILE, Database
 from quinion.store.embedded.metadata_index import all_slots, decoding, find_candidates
-from quinion.store.embedded.outbox import Entry
+from quinion.store.embedded.outbox import Outbox
 from quinion.store.embedded.raw_reader import RawReader, RawRecord
 from quinion.store.embedded.rows import (
     Row,
@@ -66,10 +66,6 @@ class Mirror(Protocol):
         """Something was committed."""
         ...
 
-    def flush(self) -> None:
-        """Send all that the mirror lacks, now."""
-        ...
-
     def fetch(self, collection: str, ids: Sequence[str]) -> dict[str, tuple[Record, Vectors]]:
         """The mirror's copies of these records, as far as it has them."""
         ...
@@ -84,8 +80,8 @@ class Mirror(Protocol):
 class EmbeddedStore:
     """The store in a folder; None: in memory. Implements `store.base.VectorStore`.
 
-    `mirrored`: changes are noted in the outbox for a mirror, which is set by `attach`. They are
-    also noted while a mirror that there was is off, so that it can catch up later.
+    `mirrored`: changes are noted in the outbox for `mirror`, which the factory sets. They are also
+    noted while a mirror that there was is off, so that it can catch up later.
     """
 
     def __init__(self, folder: Path | None, *, mirrored: bool = False) -> None:
@@ -94,6 +90,7 @@ class EmbeddedStore:
             _check_not_lost(folder)
         self.mirror: Mirror | None = None
         self._database = Database(folder)
+        self.outbox = Outbox(self._database)
         self._snapshots = Snapshots(self._drop_files)
         self._vectors = VectorIndex(folder)
         self._transactions = threading.RLock()
@@ -232,32 +229,6 @@ class EmbeddedStore:
         copy_database(self.folder / FILE, folder / FILE)
         for path in (*self.folder.glob(f"*{VECTORS}"), *self.folder.glob(f"*{CODES}")):
             shutil.copyfile(path, folder / path.name)
-
-    def read_outbox(self, collection: str, most: int) -> tuple[list[Entry], list[Record], Vectors]:
-        """The oldest entries of a collection, and the records that they name, with vectors."""
-        with self._read() as database:
-            entries = outbox.read(database, collection, most)
-            found = find_collection(database, collection)
-            ids = [entry.id for entry in entries]
-            rows = find_by_ids(database, found.number, ids) if found else []
-            if found is None or not rows:
-                return entries, [], np.empty((0, 0), np.float32)
-            return entries, [row.record for row in rows], self._take(database, found, rows)
-
-    def list_outbox(self) -> tuple[int, list[str]]:
-        """The number of entries, and the collections that have some."""
-        with self._read() as database:
-            return outbox.count(database), outbox.collections(database)
-
-    def remove_from_outbox(self, entries: Sequence[Entry]) -> None:
-        """Remove entries that the mirror has got."""
-        with self._database.write() as database:
-            outbox.remove(database, entries)
-
-    def add_to_outbox(self, collection: str, ids: Sequence[str]) -> None:
-        """Have the mirror get these records again."""
-        with self._database.write() as database:
-            outbox.add(database, collection, ids, outbox.Change.KEYS_REMOVED)
 
     def list_ids(self, collection: str) -> list[str]:
         """The ids of all records, in the order of their insertion."""

@@ -13,7 +13,6 @@ from quinion.store.base import Selector, Vectors
 from quinion.store.embedded import metadata_index, outbox
 from quinion.store.embedded.bitmap import Slots
 from quinion.store.embedded.checksum import sum_metadata, sum_record
-from quinion.store.embedded.outbox import Change
 from quinion.store.embedded.rows import (
     Row,
     count_slots,
@@ -96,10 +95,7 @@ class EmbeddedTransaction:
             [(slot, r.metadata) for r, slot in zip(records, slots.tolist(), strict=True)],
         )
         self._retire(found.number, old)
-        self._note(collection, [record.id for record in records], Change.ALL)
-        keys = {row.record.id: row.record.metadata.keys() for row in old}
-        less = [r.id for r in records if r.id in keys and keys[r.id] - r.metadata.keys()]
-        self._note(collection, less, Change.KEYS_REMOVED)
+        self._note(collection, [record.id for record in records])
 
     def update_metadata(self, selector: Selector, values: Metadata) -> int:
         found = self._touch(selector.collection)
@@ -124,7 +120,7 @@ class EmbeddedTransaction:
         metadata_index.add(
             self._database, found.number, [(slot, after) for slot, _, after in changes]
         )
-        self._note(selector.collection, [row.record.id for row in rows], Change.METADATA)
+        self._note(selector.collection, [row.record.id for row in rows])
         return len(rows)
 
     def delete(self, selector: Selector) -> int:
@@ -139,7 +135,7 @@ class EmbeddedTransaction:
             [(found.number, row.record.id) for row in rows],
         )
         self._retire(found.number, rows)
-        self._note(selector.collection, [row.record.id for row in rows], Change.ALL)
+        self._note(selector.collection, [row.record.id for row in rows])
         return len(rows)
 
     def set_value(self, key: str, value: str) -> None:
@@ -211,6 +207,6 @@ class EmbeddedTransaction:
         self.retired.files.append(number)
         return int(records)
 
-    def _note(self, collection: str, ids: Sequence[str], change: Change) -> None:
+    def _note(self, collection: str, ids: Sequence[str]) -> None:
         if self._mirrored:
-            outbox.add(self._database, collection, ids, change)
+            outbox.add(self._database, collection, ids)

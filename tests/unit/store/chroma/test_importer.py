@@ -1,6 +1,5 @@
 """What another program wrote into a Chroma, taken into a store."""
 
-import os
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
@@ -13,9 +12,9 @@ import pytest
 from quinion.errors import StoreUnavailable
 from quinion.model.record import Record
 from quinion.store.base import Selector
-from quinion.store.chroma import importer, process
+from quinion.store.chroma import client, importer, process
 from quinion.store.chroma.client import DATABASE, MODEL_KEY, ChromaClient
-from quinion.store.chroma.importer import ImportReport, import_chroma
+from quinion.store.chroma.importer import Imported, ImportReport, import_chroma
 from quinion.store.embedded.store import EmbeddedStore
 from quinion.store.factory import StorePlace
 from quinion.store.rebuild import import_into
@@ -63,7 +62,7 @@ in_process = pytest.mark.usefixtures("_in_process")
 class OpenClient(ChromaClient):
     def close(self) -> None:
         super().close()
-        os.close(self._turn)
+        self._turn.close()
 
 
 def add(
@@ -83,6 +82,10 @@ def add(
         )
 
 
+def one(imported: int) -> ImportReport:
+    return ImportReport({NAME: Imported(imported)})
+
+
 def test_the_records_of_the_contract_are_imported_as_they_are(
     source: Path, store: EmbeddedStore
 ) -> None:
@@ -90,7 +93,7 @@ def test_the_records_of_the_contract_are_imported_as_they_are(
     add(source, 1, 2, name="lines", kind="line")
     before = read_chroma(source)
     report = import_chroma(store, source, REQUIRED)
-    assert report == ImportReport(imported={"lines": 2, NAME: 5})
+    assert report == ImportReport({"lines": Imported(2), NAME: Imported(5)})
     assert read_store(store) == before
     assert {name: store.model(name) for name in store.collections()} == {"lines": "", NAME: ""}
     assert store.search_vectors(NAME, make_vectors([3])[0], 1)[0].record.id == "id 3"
@@ -104,7 +107,7 @@ def test_a_second_run_imports_nothing(source: Path, store: EmbeddedStore) -> Non
     add(source, *range(3))
     import_chroma(store, source, REQUIRED)
     before = read_store(store)
-    assert import_chroma(store, source, REQUIRED) == ImportReport(present={NAME: 3})
+    assert import_chroma(store, source, REQUIRED) == ImportReport({NAME: Imported(present=3)})
     assert read_store(store) == before
 
 
@@ -116,7 +119,7 @@ def test_what_the_store_has_is_kept_and_what_differs_is_counted(
     add(source, 0, kind="ours")
     add(source, 1, 2, kind="theirs")
     report = import_chroma(store, source, REQUIRED)
-    assert report == ImportReport(imported={NAME: 1}, present={NAME: 2}, different={NAME: 1})
+    assert report == ImportReport({NAME: Imported(1, present=2, different=1)})
     assert read_store(store)[NAME].metadata == {
         "id 0": {"n": 0, "kind": "ours"},
         "id 1": {"n": 1, "kind": "ours"},
@@ -135,8 +138,8 @@ def test_records_that_lack_required_metadata_are_named_and_left_out(
         lines = theirs.get_collection("lines")
         lines.upsert(ids=["bare"], documents=["text"], embeddings=make_vectors([4]))
     report = import_chroma(store, source, REQUIRED)
-    assert report.imported == {"lines": 1}
-    assert sorted(report.invalid["lines"]) == ["bare", "id 1", "id 2"]
+    assert report.collections["lines"].imported == 1
+    assert sorted(report.collections["lines"].invalid) == ["bare", "id 1", "id 2"]
     assert store.count(Selector.everything("lines")) == 1
 
 
@@ -147,7 +150,7 @@ def test_records_without_text_or_metadata_are_imported_where_none_is_required(
     with other_program(source) as theirs:
         collection = theirs.create_collection(NAME, embedding_function=None)
         collection.upsert(ids=["bare"], embeddings=make_vectors([1]))
-    assert import_chroma(store, source, {NAME: frozenset()}).imported == {NAME: 1}
+    assert import_chroma(store, source, {NAME: frozenset()}) == one(1)
     assert store.get(NAME) == [Record("bare", "", {})]
 
 
@@ -160,7 +163,7 @@ def test_records_that_cannot_be_read_are_named_and_the_others_are_imported(
         # Chroma has the vectors of its last thousand records in this table alone.
         database.execute("DELETE FROM embeddings_queue WHERE id = 'id 4'")
     report = import_chroma(store, source, REQUIRED)
-    assert report == ImportReport(imported={NAME: 5}, unreadable={NAME: ["id 4"]})
+    assert report == ImportReport({NAME: Imported(5, unreadable=["id 4"])})
 
 
 @in_process
@@ -179,7 +182,7 @@ def test_the_mirror_of_another_home_is_imported_with_its_models(
         write(other, *range(3), name="docvec-chunks.books")
         theirs = read_store(other)
     report = import_chroma(store, mirror_of(tmp_path / "other"), REQUIRED)
-    assert report == ImportReport(imported={"docvec-chunks.books": 3})
+    assert report == ImportReport({"docvec-chunks.books": Imported(3)})
     assert read_store(store) == theirs
     assert store.model("docvec-chunks.books") == MODEL
 
@@ -196,11 +199,10 @@ def test_vectors_of_another_model_or_length_are_not_mixed_with_ours(
     add(source, 1, name="lines", kind="line")
     add(source, 1, name="marked", mark=MODEL)
     report = import_chroma(store, source, REQUIRED)
-    assert report.imported == {"marked": 1}
-    assert report.failed.keys() == {NAME, "lines"}
-    assert "another model" in report.failed[NAME]
-    assert MODEL in report.failed[NAME]
-    assert f"{DIMENSIONS * 2} dimensions" in report.failed["lines"]
+    assert report.collections["marked"] == Imported(1)
+    assert "another model" in report.collections[NAME].failure
+    assert MODEL in report.collections[NAME].failure
+    assert f"{DIMENSIONS * 2} dimensions" in report.collections["lines"].failure
     assert [len(store.get(name)) for name in (NAME, "lines")] == [1, 1]
 
 
@@ -208,10 +210,10 @@ def test_vectors_of_another_model_or_length_are_not_mixed_with_ours(
 def test_a_large_collection_is_imported_in_steps(
     source: Path, store: EmbeddedStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(importer, "STEP", 2)
+    monkeypatch.setattr(client, "PAGE", 2)
     add(source, *range(5))
     before = read_chroma(source)
-    assert import_chroma(store, source, REQUIRED).imported == {NAME: 5}
+    assert import_chroma(store, source, REQUIRED) == one(5)
     assert read_store(store) == before
 
 
@@ -220,7 +222,7 @@ def test_named_records_and_collections_are_skipped(source: Path, store: Embedded
     add(source, *range(3))
     add(source, 1, name="lines", kind="line")
     report = import_chroma(store, source, REQUIRED, {(NAME, "id 1"), ("lines", "")})
-    assert report == ImportReport(imported={NAME: 2})
+    assert report == ImportReport({"lines": Imported(), NAME: Imported(2)})
     assert [one.id for one in store.get(NAME)] == ["id 0", "id 2"]
 
 
@@ -254,7 +256,7 @@ def test_a_server_that_is_down_is_named(store: EmbeddedStore) -> None:
 def test_a_server_is_imported_from_in_the_same_way(tmp_path: Path, store: EmbeddedStore) -> None:
     with chroma_server(tmp_path / "chroma") as server:
         add(server.url, *range(3))
-        assert import_chroma(store, server.url, REQUIRED).imported == {NAME: 3}
+        assert import_chroma(store, server.url, REQUIRED) == one(3)
         assert read_store(store) == read_chroma(server.url)
 
 
@@ -270,7 +272,7 @@ def test_what_another_program_wrote_into_our_mirror_is_imported_from_there(
         [warning] = store.check(NAME).warnings
         assert "quinion import chroma" in warning
     report = import_into(place, str(mirror_of(tmp_path)), REQUIRED)
-    assert report == ImportReport(imported={NAME: 1}, present={NAME: 2})
+    assert report == ImportReport({NAME: Imported(1, present=2)})
     with mirrored_store(tmp_path) as store:
         assert store.check(NAME).warnings == ()
         ours = read_store(store)
@@ -283,7 +285,7 @@ def test_more_records_than_a_page_of_ids_are_all_imported(
 ) -> None:
     monkeypatch.setattr(process, "COMMAND", run_with("client.PAGE = 2"))
     add(source, *range(5))
-    assert import_chroma(store, source, REQUIRED).imported == {NAME: 5}
+    assert import_chroma(store, source, REQUIRED) == one(5)
     assert np.array_equal(
         store.get_with_vectors(Selector.everything(NAME))[1], make_vectors(range(5))
     )

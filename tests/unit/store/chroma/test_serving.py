@@ -121,7 +121,7 @@ async def use() -> None:
         ):
             answer = (await client.call_tool(tool, arguments)).structured_content
             assert answer["status"] == "success", answer
-        print(engine.store.list_outbox()[0])
+        print(sum(engine.store.outbox.count().values()))
 anyio.run(use)
 print(sorted({name.partition(".")[0] for name in sys.modules if name.startswith("chroma")}))
 """

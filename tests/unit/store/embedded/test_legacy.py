@@ -17,7 +17,6 @@ from quinion.errors import StoreUnavailable
 from quinion.model.record import Record
 from quinion.store.base import Selector, Vectors
 from quinion.store.embedded.legacy import adopt_ledger
-from quinion.store.embedded.outbox import Change
 from quinion.store.embedded.schema import VERSION
 from quinion.store.embedded.store import EmbeddedStore
 from tests import home_v1
@@ -228,9 +227,8 @@ def test_what_chroma_was_owed_is_in_the_outbox(home: Path) -> None:
     )
     adopt(home)
     with closing(EmbeddedStore(home / "store", mirrored=True)) as store:
-        assert store.list_outbox() == (1, ["policy_docs"])
-        [entry] = store.read_outbox("policy_docs", 10)[0]
-    assert (entry.id, entry.change) == ("x", Change.ALL)
+        assert store.outbox.count() == {"policy_docs": 1}
+        assert [*store.outbox.read("policy_docs")] == ["x"]
 
 
 def test_an_empty_journal_is_fine(home: Path) -> None:
@@ -275,9 +273,9 @@ def test_what_was_undone_is_deleted_in_the_mirror_too(home: Path) -> None:
     begin(home, [[CHUNKS, [["document_id", OTHER]], []]])
     adopt(home)
     with closing(EmbeddedStore(home / "store", mirrored=True)) as store:
-        entries, records, _ = store.read_outbox(CHUNKS, 10)
-    assert [entry.id[: len(OTHER)] for entry in entries] == [OTHER, OTHER]
-    assert not records
+        ids = [*store.outbox.read(CHUNKS)]
+        assert [id_[: len(OTHER)] for id_ in ids] == [OTHER, OTHER]
+        assert store.get(CHUNKS, ids=ids) == []
 
 
 def test_a_whole_collection_that_was_being_removed_is_gone(home: Path) -> None:

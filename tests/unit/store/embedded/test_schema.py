@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 
 from quinion.errors import StoreUnavailable
-from quinion.store.embedded.outbox import Change
-from quinion.store.embedded.schema import VERSION, migrate, read_version
+from quinion.store.embedded.schema import MIGRATIONS, VERSION, migrate, read_version
 from quinion.store.embedded.store import EmbeddedStore
 from tests import home_v1
 
@@ -90,10 +89,21 @@ def test_what_chroma_was_owed_becomes_the_outbox(old: sqlite3.Connection) -> Non
     old.execute("INSERT INTO owed (collection, id, change) VALUES (99, 'of no collection', 1)")
     migrate(old, "somewhere")
     assert dump(old, "outbox") == [
-        (5, "policy_docs", "x", Change.METADATA),
-        (7, "policy_docs", "y", Change.KEYS_REMOVED),
-        (9, "application_docs", "z", Change.ALL),
+        (5, "policy_docs", "x"),
+        (7, "policy_docs", "y"),
+        (9, "application_docs", "z"),
     ]
+
+
+def test_the_outbox_of_version_2_is_kept_without_the_kinds_of_change(
+    old: sqlite3.Connection,
+) -> None:
+    old.executescript(f"{MIGRATIONS[1]}PRAGMA user_version=2")
+    rows = [(4, "texts", "", 3), (6, "texts", "id 1", 2)]
+    old.executemany("INSERT INTO outbox VALUES (?, ?, ?, ?)", rows)
+    migrate(old, "somewhere")
+    assert read_version(old) == VERSION
+    assert dump(old, "outbox") == [(4, "texts", ""), (6, "texts", "id 1")]
 
 
 def test_a_number_that_a_collection_had_is_not_given_to_another(old: sqlite3.Connection) -> None:
