@@ -5,7 +5,7 @@ for each (so do Roaring bitmaps), so that a value that half of a million records
 sixteen reads.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +25,9 @@ def update(block: bytes, slots: Sequence[int], *, held: bool) -> bytes:
     from its beginning. No bytes where none is left."""
     if held and len(block) + len(slots) * _NUMBER.itemsize < _BITS:
         return block + np.array(slots, _NUMBER).tobytes()
+    if not held and len(block) != _BITS:
+        listed = np.frombuffer(block, _NUMBER)
+        return listed[~np.isin(listed, slots)].tobytes()
     bits = unpack(block)
     bits[slots] = held
     if np.count_nonzero(bits) * _NUMBER.itemsize < _BITS:
@@ -35,16 +38,19 @@ def update(block: bytes, slots: Sequence[int], *, held: bool) -> bytes:
 def unpack(block: bytes) -> Mask:
     """The slots of the block as a mask."""
     mask = np.zeros(BLOCK, np.bool_)
-    lay(mask, 0, block)
+    lay(mask, 0, [block])
     return mask
 
 
-def lay(mask: Mask, number: int, block: bytes) -> None:
-    """Set in the mask all slots of the block with this number; those that came after the mask
-    was made are not on it."""
+def lay(mask: Mask, number: int, blocks: Iterable[bytes]) -> None:
+    """Set in the mask all slots of these blocks, which have this number; those that came after
+    the mask was made are not on it."""
     part = mask[number * BLOCK : (number + 1) * BLOCK]
-    if len(block) == _BITS:
-        part |= np.unpackbits(np.frombuffer(block, np.uint8)).view(np.bool_)[: len(part)]
-    else:
-        listed = np.frombuffer(block, _NUMBER)
-        part[listed[listed < len(part)]] = True
+    lists: list[bytes] = []
+    for block in blocks:
+        if len(block) == _BITS:
+            part |= np.unpackbits(np.frombuffer(block, np.uint8)).view(np.bool_)[: len(part)]
+        else:
+            lists.append(block)
+    listed = np.frombuffer(b"".join(lists), _NUMBER)
+    part[listed[listed < len(part)]] = True

@@ -10,13 +10,13 @@ import operator
 import sqlite3
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from functools import reduce
+from functools import lru_cache, reduce
 from typing import Any
 
 import numpy as np
 
 from quinion.errors import StoreUnavailable
-from quinion.model.record import Metadata
+from quinion.model.record import Metadata, Scalar
 from quinion.store.embedded.bitmap import BLOCK, Mask, lay, unpack, update
 from quinion.store.embedded.database import REPAIR
 from quinion.store.filters import NEGATIONS, Where, as_operators, passes
@@ -102,8 +102,15 @@ def entries(records: Indexed) -> Iterator[tuple[str, str, int]]:
     for slot, metadata in records:
         yield *ALL, slot
         for key, value in metadata.items():
-            text = json.dumps(value)
-            yield key, text if len(text) <= LONGEST else LONG, slot
+            is_long = isinstance(value, str) and len(value) > LONGEST
+            yield key, LONG if is_long else _form(value), slot
+
+
+@lru_cache(4096, typed=True)
+def _form(value: Scalar) -> str:
+    """The JSON form of a value, by which it is indexed."""
+    text = json.dumps(value)
+    return text if len(text) <= LONGEST else LONG
 
 
 def read_entries(database: sqlite3.Connection, collection: int) -> Iterator[tuple[str, str, int]]:
@@ -170,12 +177,11 @@ def _find_holders(
     """Candidates by one operator on one key."""
     positive = NEGATIONS.get(name, name)
     values = _values(database, collection, key, positive, operand)
+    short = [entry for entry in values if entry[1] not in (LONG, ALL[1])]
     with decoding():
-        chosen = [
-            number
-            for number, value in values
-            if value not in (LONG, ALL[1]) and passes(json.loads(value), positive, operand)
-        ]
+        read = json.loads(f"[{','.join(value for _, value in short)}]")
+        pairs = zip(short, read, strict=True)
+        chosen = [number for (number, _), value in pairs if passes(value, positive, operand)]
     mask = _mask(database, chosen, size)
     if name in NEGATIONS:
         return ~mask  # of those with a long value, each may pass
@@ -188,9 +194,12 @@ def _mask(database: sqlite3.Connection, values: list[int], size: int) -> Mask:
     query = (
         "SELECT block, slots FROM metadata_postings WHERE value IN (SELECT value FROM json_each(?))"
     )
-    for block, slots in database.execute(query, (json.dumps(values),)):
-        with decoding():
-            lay(mask, block, slots)
+    blocks: dict[int, list[bytes]] = {}
+    for number, slots in database.execute(query, (json.dumps(values),)):
+        blocks.setdefault(number, []).append(slots)
+    with decoding():
+        for number, some in blocks.items():
+            lay(mask, number, some)
     return mask
 
 
