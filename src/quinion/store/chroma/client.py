@@ -169,9 +169,10 @@ def _take_turn(folder: Path) -> sqlite3.Connection:
     """Keep other processes of ours out of a folder: two that write it lose vectors without an
     error. Where another program keeps it locked Chroma would wait without end."""
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    turn = _lock(folder / WRITER, LOCKED_S)
     if (folder / DATABASE).exists():
         _lock(folder / DATABASE, LOCKED_S).close()
-    return _lock(folder / WRITER, LOCKED_S)
+    return turn
 
 
 def _connect(location: Location) -> "ClientAPI":
