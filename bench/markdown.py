@@ -30,7 +30,7 @@ from xml.etree import ElementTree
 import httpx2
 
 from bench.markdown_checks import Check, passes
-from quinion.extract.mupdf import pymupdf
+from quinion.extract.pdf.mupdf import pymupdf
 
 TABLES = ("eu-001", "eu-002", "eu-003", "eu-004", "eu-005")
 OUTLINED = (

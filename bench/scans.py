@@ -18,12 +18,12 @@ from pathlib import Path
 from statistics import mean, median
 
 from bench.truths import Truths, find_truths, word_accuracy, words_found
-from quinion.extract import glance
 from quinion.extract.document import Options, inspect, probe, read_pages
 from quinion.extract.image import open_image
-from quinion.extract.pdf import open_pdf
-from quinion.extract.raster import Raster
-from quinion.extract.verdict import PageKind, Verdict, choose_pages_to_probe, decide
+from quinion.extract.ocr.raster import Raster
+from quinion.extract.pdf.reader import open_pdf
+from quinion.extract.scans import scan_probe
+from quinion.extract.scans.scan_decision import PageKind, Verdict, choose_pages_to_probe, decide
 
 LABELS = Path(__file__).with_name("scan_labels.tsv")
 TEXT_PDFS = ("planning/**/*.pdf", "tables/**/*.pdf", "technical/**/*.pdf")
@@ -80,7 +80,7 @@ def judge_pages(corpus: Path, labels: Sequence[Label]) -> None:
     wrong = []
     start = cpu_s()
     for label in labels:
-        if glance.judge(rasterize(corpus / label.file, label)) is not label.kind:
+        if scan_probe.judge(rasterize(corpus / label.file, label)) is not label.kind:
             wrong.append(f"{Path(label.file).name} p. {label.page}")
     title = f"{labels[0].kind} pages by pixels alone, {labels[0].set}"
     report(f"{title} ({per_page(start, len(labels))})", len(labels), wrong)
@@ -89,12 +89,12 @@ def judge_pages(corpus: Path, labels: Sequence[Label]) -> None:
 def rasterize(path: Path, label: Label) -> Raster:
     if path.suffix != ".pdf":
         with open_image(path, OPTIONS.max_pixels) as image:
-            return image.rasterize(label.page - 1, glance.DPI, glance.MAX_PIXELS)
+            return image.rasterize(label.page - 1, scan_probe.DPI, scan_probe.MAX_PIXELS)
     with open_pdf(path) as pdf:
-        raster = pdf.rasterize(label.page - 1, glance.DPI, glance.MAX_PIXELS)
+        raster = pdf.rasterize(label.page - 1, scan_probe.DPI, scan_probe.MAX_PIXELS)
     if not label.box:
         return raster
-    scale = (raster.dpi or glance.DPI) / 72
+    scale = (raster.dpi or scan_probe.DPI) / 72
     left, top, right, bottom = (round(edge * scale) for edge in label.box)
     return Raster(raster.image.crop((left, top, right, bottom)), raster.dpi)
 

@@ -23,7 +23,7 @@ from quinion.chunk.section_furniture import find_furniture
 from quinion.chunk.section_refs import select
 from quinion.chunk.sections import chunk_sections, find_sections
 from quinion.extract.document import Options, inspect
-from quinion.extract.lines import read_lined_pages
+from quinion.extract.pdf.lines import read_lined_pages
 from quinion.model.line import Line, LinedPage
 from quinion.model.section import Kind, Section
 

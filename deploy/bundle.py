@@ -29,7 +29,7 @@ from deploy.servers import (
     describe_for_bundle,
     describe_for_registry,
 )
-from quinion.extract.mupdf import pymupdf
+from quinion.extract.pdf.mupdf import pymupdf
 from quinion.pipeline.engine import open_engine
 from quinion.servers.catalog import CATALOG
 from quinion.settings import Settings

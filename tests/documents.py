@@ -14,7 +14,7 @@ from pathlib import Path
 
 from PIL import Image, ImageDraw, ImageFilter
 
-from quinion.extract.mupdf import pymupdf
+from quinion.extract.pdf.mupdf import pymupdf
 
 FONT_SIZE = 8
 LINE_HEIGHT = 11

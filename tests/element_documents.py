@@ -9,7 +9,7 @@ from types import TracebackType
 
 from PIL import Image
 
-from quinion.extract.mupdf import pymupdf
+from quinion.extract.pdf.mupdf import pymupdf
 from quinion.model.element import Box
 from tests.documents import picture_of_lines
 

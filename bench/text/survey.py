@@ -15,7 +15,7 @@ from pathlib import Path
 
 from quinion.errors import ExtractionFailed
 from quinion.extract.document import Options, inspect, read_pages
-from quinion.extract.verdict import has_layer
+from quinion.extract.scans.scan_decision import has_layer
 from quinion.settings import Settings
 
 

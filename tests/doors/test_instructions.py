@@ -8,7 +8,7 @@ from typing import Any
 import httpx2
 import pytest
 
-from quinion.extract.mupdf import pymupdf
+from quinion.extract.pdf.mupdf import pymupdf
 from quinion.model.policy import PolicyCategory, PolicyDraft, RevisionDraft
 from quinion.store.registry import open_registry
 from tests.contract.conftest import NewHome

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from quinion.extract.mupdf import pymupdf
+from quinion.extract.pdf.mupdf import pymupdf
 from tests.documents import PROSE, AnyPage, Drawing, Scan, Text, make_pdf
 from tests.hostile import raw
 

@@ -12,7 +12,7 @@ from conftest import Place
 from ocr_client import Session
 from ocr_front import OCR, Front, image, page
 from PIL import Image
-from quinion.extract.mupdf import pymupdf
+from quinion.extract.pdf.mupdf import pymupdf
 from tests.documents import PROSE, picture_of, picture_of_lines
 
 PNG = base64.b64encode(b"\x89PNG\r\n\x1a\n" + bytes(range(256))).decode()

@@ -1,7 +1,7 @@
 """PyMuPDF with its page-layout model, and how both are told to behave.
 
 Only worker processes for elements import this. The workers that read text import
-`quinion.extract.mupdf` instead, which keeps the model out; one process cannot do both.
+`quinion.extract.pdf.mupdf` instead, which keeps the model out; one process cannot do both.
 """
 # PyMuPDF says that it has types, and leaves most of its functions without.
 # mypy: allow-untyped-calls

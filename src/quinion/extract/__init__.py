@@ -1,4 +1,5 @@
-"""file → pages: PDFs and images, with OCR where a page has no text of its own.
+"""Files to pages: PDFs, images and text files, with OCR where a page has no text layer.
 
-Blocking code for worker processes; `document` is what the pipeline calls.
+The code blocks and runs in worker processes. Callers use `document.py`; `pdf/`, `ocr/`, `scans/`
+and `markdown/` are its parts.
 """

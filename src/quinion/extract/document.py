@@ -12,14 +12,14 @@ from pathlib import Path
 from typing import Protocol
 
 from quinion.errors import ExtractionFailed
-from quinion.extract import glance
+from quinion.extract.filetype import FileKind, recognize
 from quinion.extract.image import open_image
-from quinion.extract.kind import FileKind, recognize
-from quinion.extract.ocr import read_upright
-from quinion.extract.pdf import open_pdf
-from quinion.extract.prose import has_running_text
-from quinion.extract.raster import Raster
-from quinion.extract.verdict import Inspection, PageKind, has_layer
+from quinion.extract.ocr.raster import Raster
+from quinion.extract.ocr.upright import read_upright
+from quinion.extract.pdf.reader import open_pdf
+from quinion.extract.scans import scan_probe
+from quinion.extract.scans.scan_decision import Inspection, PageKind, has_layer
+from quinion.extract.scans.text_heuristics import has_running_text
 from quinion.model.page import Method, Page
 
 # Under this mean confidence somebody should look at the page.
@@ -131,7 +131,7 @@ def _open(path: Path, options: Options) -> Iterator[_File]:
 def _probe_page(file: _File, index: int) -> PageKind:
     if has_running_text(file.text(index)):
         return PageKind.TEXT
-    return glance.judge(file.rasterize(index, glance.DPI, glance.MAX_PIXELS))
+    return scan_probe.judge(file.rasterize(index, scan_probe.DPI, scan_probe.MAX_PIXELS))
 
 
 def _read_page(file: _File, number: int, name: str, options: Options) -> Page:

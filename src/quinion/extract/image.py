@@ -10,7 +10,7 @@ from pathlib import Path
 from PIL import ExifTags, Image, ImageOps, UnidentifiedImageError
 
 from quinion.errors import ExtractionFailed
-from quinion.extract.raster import Raster, fit_scale
+from quinion.extract.ocr.raster import Raster, fit_scale
 
 FORMATS = ("PNG", "JPEG", "TIFF", "BMP")
 GREY = (0.3, 0.5, 0.2, 0.0)

@@ -14,8 +14,8 @@ from PIL import Image
 # Before anything that keeps the model out of a process that only reads text.
 from quinion.elements import crop, document
 from quinion.elements.scan import Word
-from quinion.extract import tesseract
-from quinion.extract.raster import Raster
+from quinion.extract.ocr import tesseract
+from quinion.extract.ocr.raster import Raster
 from quinion.model.element import Box
 from quinion.pipeline import worker
 from quinion.pipeline.frames import Frame

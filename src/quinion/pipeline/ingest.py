@@ -17,7 +17,7 @@ import numpy as np
 from quinion.chunk.recursive import Chunker
 from quinion.embed.port import Vectors
 from quinion.errors import ExtractionFailed
-from quinion.extract.verdict import (
+from quinion.extract.scans.scan_decision import (
     Inspection,
     PageKind,
     Verdict,

@@ -13,8 +13,9 @@ from PIL import Image
 # Before anything that keeps the model out of a process that only reads text.
 import quinion.elements.mupdf  # noqa: F401
 from quinion.elements.ink import SCAN_CONTRAST, find_patches
-from quinion.extract import cover, markdown
 from quinion.extract.document import Options
+from quinion.extract.markdown import reader
+from quinion.extract.pdf import coverage
 from quinion.model.element import Box
 from quinion.pipeline import worker
 from quinion.pipeline.frames import Frame
@@ -25,19 +26,19 @@ beside the model."""
 
 
 def _survey(path: str, options: Frame) -> Iterator[Frame]:
-    yield asdict(markdown.survey(Path(path), Options(**options)))
+    yield asdict(reader.survey(Path(path), Options(**options)))
 
 
 def _read_markdown(
     path: str, first: int, last: int, sizes: list[int], options: Frame
 ) -> Iterator[Frame]:
-    for page in markdown.read_markdown(
+    for page in reader.read_markdown(
         Path(path), first, last, sizes, _find_patches, Options(**options)
     ):
         yield asdict(page)
 
 
-def _find_patches(grey: Image.Image, known: Sequence[cover.Box]) -> list[cover.Box]:
+def _find_patches(grey: Image.Image, known: Sequence[coverage.Box]) -> list[coverage.Box]:
     text = [Box(*box) for box in known]
     found = find_patches(np.asarray(grey), text, SCAN_CONTRAST)
     return [(box.x0, box.y0, box.x1, box.y1) for box in found]

@@ -26,7 +26,8 @@ from typing import TYPE_CHECKING, BinaryIO
 
 from quinion.chunk.passages import split_file_text
 from quinion.errors import ExtractionFailed, FileMissing, QuinionError
-from quinion.extract import about, document, lines, plain
+from quinion.extract import document, textfile
+from quinion.extract.pdf import lines, metadata
 from quinion.memory import give_back
 from quinion.model.passage import FORMATS
 from quinion.pipeline.frames import LENGTH_BYTES, Frame, decode, decode_length, encode
@@ -73,11 +74,11 @@ def _read_lined_pages(path: str, first: int, last: int, options: Frame) -> Itera
 
 
 def _describe(path: str, options: Frame) -> Iterator[Frame]:
-    yield asdict(about.describe(Path(path), document.Options(**options)))
+    yield asdict(metadata.describe(Path(path), document.Options(**options)))
 
 
 def _read_passages(path: str, extension: str, size: int, tokenizer: str) -> Iterator[Frame]:
-    text = plain.read_text(Path(path), extension)
+    text = textfile.read_text(Path(path), extension)
     found = split_file_text(text, FORMATS[extension], _counter(tokenizer).starts, size)
     for start in range(0, len(found), PASSAGES_AT_ONCE):
         yield {"passages": [asdict(one) for one in found[start : start + PASSAGES_AT_ONCE]]}

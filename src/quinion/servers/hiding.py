@@ -1,4 +1,4 @@
-"""How clients are told of text that nobody sees who looks at the page (`extract/hidden.py`).
+"""Warnings and flags for invisible text, which `extract/invisible_text.py` detects.
 
 It is known by the page: a chunk is flagged when a page that it lies on has such text. These are
 additions to each contract, and left out of an answer where there is nothing to tell.

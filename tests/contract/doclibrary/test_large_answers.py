@@ -12,7 +12,7 @@ import psutil
 import pytest
 from PIL import Image
 
-from quinion.extract.mupdf import pymupdf
+from quinion.extract.pdf.mupdf import pymupdf
 from quinion.pipeline.home import store_place
 from quinion.servers.doclibrary.records import DOCUMENTS, Document, count_types, document_record
 from quinion.settings import Settings

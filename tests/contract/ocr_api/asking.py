@@ -7,7 +7,7 @@ from typing import Any
 
 import httpx2
 
-from quinion.extract.mupdf import pymupdf
+from quinion.extract.pdf.mupdf import pymupdf
 from tests.documents import PROSE, picture_of_lines
 
 Json = dict[str, Any]

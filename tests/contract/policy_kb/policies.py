@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from quinion.extract.mupdf import pymupdf
+from quinion.extract.pdf.mupdf import pymupdf
 from tests.documents import Scan, make_pdf
 
 WIDTH, HEIGHT = 595, 842

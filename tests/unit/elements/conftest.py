@@ -1,6 +1,6 @@
 """A real worker for elements, shared by the tests: it alone has the layout model.
 
-The process of the tests makes documents with `quinion.extract.mupdf`, and so cannot load it.
+The process of the tests makes documents with `quinion.extract.pdf.mupdf`, and so cannot load it.
 """
 
 import os

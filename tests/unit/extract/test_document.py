@@ -9,8 +9,8 @@ from PIL import ImageFilter
 from quinion.errors import ExtractionFailed, FileMissing, ToolMissing
 from quinion.extract import document
 from quinion.extract.document import Options, inspect, probe, read_pages
-from quinion.extract.mupdf import pymupdf
-from quinion.extract.verdict import (
+from quinion.extract.pdf.mupdf import pymupdf
+from quinion.extract.scans.scan_decision import (
     PageKind,
     Verdict,
     choose_pages_to_probe,

@@ -5,7 +5,7 @@ from PIL import Image
 
 from quinion.errors import ExtractionFailed
 from quinion.extract.image import FORMATS, open_image
-from quinion.extract.raster import Raster
+from quinion.extract.ocr.raster import Raster
 from tests.documents import PROSE, huge_png, picture_of, text_image
 
 LIMIT = 10_000_000

@@ -12,8 +12,8 @@ import pytest
 
 from quinion.embed.weights import find_tokenizer
 from quinion.errors import ExtractionFailed, FileMissing, UnsupportedFile
-from quinion.extract import glance
 from quinion.extract.document import OCR_TIMEOUT_S
+from quinion.extract.scans import scan_probe
 from quinion.pipeline.worker import MOST_KEPT
 from quinion.pipeline.workers import SILENCE_S, SILENCES_S, Workers
 from quinion.priority import NICENESS
@@ -157,7 +157,7 @@ async def test_a_job_without_ocr_is_given_up_sooner(
 def test_a_page_that_never_ends_is_answered_within_two_minutes() -> None:
     assert SILENCES_S["survey"] + SILENCES_S["probe"] + SILENCE_S <= 120
     assert SILENCES_S["read_passages"] < 120
-    assert SILENCES_S["probe"] > glance.TIMEOUT_S
+    assert SILENCES_S["probe"] > scan_probe.TIMEOUT_S
     assert OCR_TIMEOUT_S < SILENCE_S
 
 

@@ -1,0 +1,193 @@
+"""file → Markdown, page by page, with figures cut out.
+
+PyMuPDF4LLM finds headings, lists, tables, figures and the order of reading, with PyMuPDF's
+layout model. Scanned pages are given a text layer first (`overlay`). A page that OCR can make
+nothing of is a figure.
+
+Limits: formulas are text as it stands in the file, not LaTeX. Headers and footers of a page
+are told apart and not part of its Markdown. The process that imports this module must have
+imported `pymupdf.layout` before anything of ours; see `mupdf`.
+"""
+# PyMuPDF says that it has types, and leaves most of its functions without.
+# mypy: allow-untyped-calls
+
+import logging
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from PIL import Image
+
+from quinion.errors import ExtractionFailed
+from quinion.extract.document import OCR_TIMEOUT_S, Options
+from quinion.extract.image import FORMATS, open_image
+from quinion.extract.markdown.page import (
+    DPI,
+    POINTS_PER_INCH,
+    MarkdownPage,
+    convert,
+    leave_empty,
+    show_whole,
+)
+from quinion.extract.markdown.scan_figures import FindPatches
+from quinion.extract.ocr.raster import Raster, fit_scale
+from quinion.extract.ocr.tesseract import Reading
+from quinion.extract.ocr.text_overlay import lay_over
+from quinion.extract.ocr.upright import is_doubtful, read_upright
+from quinion.extract.pdf.mupdf import DAMAGE, pymupdf
+from quinion.extract.pdf.reader import open_pdf
+from quinion.extract.scans.ink import ink_ratio
+from quinion.extract.scans.scan_decision import has_layer
+from quinion.extract.scans.scan_probe import BLANK_INK
+
+MAX_PIXELS = 20_000_000
+"""Of the picture of a scanned page, from which figures are cut."""
+ALL_FORMATS = (*FORMATS, "WEBP", "GIF")
+
+_HEAD = 1024
+_PAGES_SURVEYED = 200
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Survey:
+    """What has to be known of the whole before a page is read.
+
+    `sizes` are the sizes of print (in points) larger than the text's, largest first.
+    """
+
+    page_count: int
+    sizes: tuple[int, ...]
+
+
+def survey(path: Path, options: Options) -> Survey:
+    """Count the pages, and see what sizes headings have.
+
+    Raises:
+        ExtractionFailed: damaged, encrypted, or too large.
+    """
+    if not _is_pdf(path):
+        with open_image(path, options.max_pixels, ALL_FORMATS) as file:
+            return Survey(file.page_count, ())
+    with open_pdf(path) as pdf:
+        if pdf.page_count > options.max_pages:
+            raise ExtractionFailed(
+                f"{path.name} has {pdf.page_count:,} pages; at most {options.max_pages:,} are "
+                "read. Split it."
+            )
+    with pymupdf.open(path, filetype="pdf") as document:
+        return Survey(document.page_count, _heading_sizes(document))
+
+
+def read_markdown(
+    path: Path,
+    first: int,
+    last: int,
+    sizes: Sequence[int],
+    find_patches: FindPatches,
+    options: Options,
+) -> Iterator[MarkdownPage]:
+    """The pages from `first` to `last` (1-based, both included), one at a time.
+
+    `find_patches` finds the figures of scanned pages, which the layout model does not see.
+
+    Raises:
+        ToolMissing: a page needs OCR and Tesseract is not installed.
+        ExtractionFailed: a page is damaged, or Tesseract failed.
+    """
+    if _is_pdf(path):
+        yield from _read_pdf(path, first, last, sizes, find_patches, options)
+        return
+    with open_image(path, options.max_pixels, ALL_FORMATS) as file:
+        for number in range(first, last + 1):
+            raster = file.rasterize(number - 1, options.ocr_dpi, options.max_pixels)
+            picture = file.picture(number - 1, MAX_PIXELS)
+            yield _read_scan(number, raster, picture, find_patches, path.name)
+
+
+def _read_pdf(
+    path: Path,
+    first: int,
+    last: int,
+    sizes: Sequence[int],
+    find_patches: FindPatches,
+    options: Options,
+) -> Iterator[MarkdownPage]:
+    with open_pdf(path) as pdf, pymupdf.open(path, filetype="pdf") as whole:
+        for number in range(first, last + 1):
+            if has_layer(pdf.text(number - 1)) or not options.ocr:
+                with _telling_damage(path, number), pymupdf.open() as part:
+                    # A document of one page: the library looks through all pages each time.
+                    part.insert_pdf(whole, from_page=number - 1, to_page=number - 1)
+                    page = convert(part, number, sizes)
+                yield page
+            else:
+                raster = pdf.rasterize(number - 1, options.ocr_dpi, options.max_pixels)
+                with _telling_damage(path, number):
+                    picture = _render(whole[number - 1])
+                yield _read_scan(number, raster, picture, find_patches, path.name)
+
+
+def _render(page: pymupdf.Page) -> Image.Image:
+    zoom = DPI / POINTS_PER_INCH
+    zoom *= fit_scale(page.rect.width * zoom, page.rect.height * zoom, MAX_PIXELS)
+    pixels = page.get_pixmap(matrix=pymupdf.Matrix(zoom, zoom), alpha=False)
+    return Image.frombytes("RGB", (pixels.width, pixels.height), pixels.samples)
+
+
+def _read_scan(
+    number: int, raster: Raster, picture: Image.Image, find_patches: FindPatches, name: str
+) -> MarkdownPage:
+    if ink_ratio(raster.image) < BLANK_INK:
+        with lay_over(picture, Reading(()), raster) as document:
+            return leave_empty(document, number)
+    try:
+        reading, upright = read_upright(raster, OCR_TIMEOUT_S)
+    except TimeoutError:
+        _log.warning("%s, page %d: OCR took too long; the page is a figure", name, number)
+        with lay_over(picture, Reading(()), raster) as document:
+            return show_whole(document, number)
+    if upright is not raster:
+        picture = picture.transpose(Image.Transpose.ROTATE_180)
+    with lay_over(picture, reading, upright) as document:
+        if is_doubtful(reading):
+            return show_whole(document, number)
+        return convert(document, number, (), find_patches)
+
+
+def _heading_sizes(document: pymupdf.Document) -> tuple[int, ...]:
+    """The sizes of print larger than most of the text, over pages spread through the whole."""
+    step = max(1, document.page_count // _PAGES_SURVEYED)
+    letters: Counter[int] = Counter()
+    for index in range(0, document.page_count, step):
+        try:
+            content = document[index].get_text("dict", flags=pymupdf.TEXTFLAGS_TEXT)
+        except DAMAGE:
+            continue  # reading the page will tell
+        for block in content["blocks"]:
+            for line in block.get("lines", ()):
+                for span in line["spans"]:
+                    letters[round(span["size"])] += len(span["text"].strip())
+    if not letters:
+        return ()
+    [(body, _)] = letters.most_common(1)
+    return tuple(sorted((size for size in letters if size > body), reverse=True))
+
+
+def _is_pdf(path: Path) -> bool:
+    with path.open("rb") as file:
+        return b"%PDF" in file.read(_HEAD)
+
+
+@contextmanager
+def _telling_damage(path: Path, number: int) -> Iterator[None]:
+    try:
+        yield
+    except DAMAGE as cause:
+        raise ExtractionFailed(
+            f"Page {number} of {path.name} is damaged ({cause}). "
+            "Get a fresh copy, or print it to a new PDF."
+        ) from cause

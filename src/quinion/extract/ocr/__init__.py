@@ -1,0 +1,1 @@
+"""Pixels to words, with Tesseract."""

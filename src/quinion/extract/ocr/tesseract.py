@@ -1,0 +1,145 @@
+"""A thin wrapper on Tesseract: the program, or the library where that is installed.
+
+One run gives text and confidences: the text is put together from the table of words, and is
+letter for letter what Tesseract's own text output says (compared on 28 scanned pages). So
+there is no second run and no temporary file, only a pipe in each direction.
+"""
+
+import atexit
+import os
+import subprocess
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from quinion.errors import ExtractionFailed, ToolMissing
+from quinion.extract.ocr.raster import Raster
+from quinion.extract.ocr.tesserocr_process import Recognizer
+
+PROGRAM = "tesseract"
+# A word is more likely read than imagined from this confidence on.
+SURE = 60.0
+# The table's columns, and the level of the rows that hold a word.
+_COLUMNS = 12
+_WORD_LEVEL = "5"
+
+_library = Recognizer(PROGRAM)
+atexit.register(_library.close)
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """A word, Tesseract's confidence in it (0 to 100), and where it stands.
+
+    `line` counts blocks, paragraphs and lines; `box` is left, top, right, bottom in pixels.
+    """
+
+    text: str
+    confidence: float
+    line: tuple[int, int, int]
+    box: tuple[int, int, int, int]
+
+
+@dataclass(frozen=True)
+class Reading:
+    """The words on one picture, in reading order."""
+
+    words: tuple[Word, ...]
+
+    @cached_property
+    def text(self) -> str:
+        """Lines as they stand, with an empty line between paragraphs."""
+        return _join(self.words)
+
+    @cached_property
+    def sure_words(self) -> tuple[Word, ...]:
+        """The words that Tesseract does not doubt."""
+        return tuple(word for word in self.words if word.confidence >= SURE)
+
+    @cached_property
+    def sure_text(self) -> str:
+        """Their text, on the same lines."""
+        return _join(self.sure_words)
+
+    @property
+    def confidence(self) -> float | None:
+        """The mean over all words; None where there is no word."""
+        if not self.words:
+            return None
+        return sum(word.confidence for word in self.words) / len(self.words)
+
+
+def read(raster: Raster, timeout_s: float, *, upside_down: bool = False) -> Reading:
+    """Read the words on a picture, as it is or half a turn on.
+
+    Raises:
+        ToolMissing: Tesseract is not installed.
+        TimeoutError: it was not done in time.
+        ExtractionFailed: it failed.
+    """
+    table = _library.recognize(raster, timeout_s, upside_down=upside_down)
+    if table is None:
+        table = _run(raster, timeout_s, upside_down)
+    return Reading(tuple(_parse(table)))
+
+
+def _run(raster: Raster, timeout_s: float, upside_down: bool) -> str:
+    resolution = ["--dpi", str(raster.dpi)] if raster.dpi else []
+    try:
+        done = subprocess.run(
+            [PROGRAM, "stdin", "stdout", *resolution, "tsv"],
+            input=raster.to_pgm(upside_down=upside_down),
+            capture_output=True,
+            timeout=timeout_s,
+            check=True,
+            # Pages are spread over processes already; Tesseract's own threads get in each
+            # other's way and make it several times slower.
+            env={**os.environ, "OMP_THREAD_LIMIT": "1"},
+        )
+    except FileNotFoundError as cause:
+        raise ToolMissing(
+            "OCR needs the program tesseract. Install it (Debian and Ubuntu: "
+            "apt-get install tesseract-ocr), or set ENABLE_OCR=false."
+        ) from cause
+    except subprocess.TimeoutExpired as cause:
+        raise TimeoutError(f"tesseract took more than {timeout_s:.0f} s") from cause
+    except subprocess.CalledProcessError as cause:
+        said = " ".join(cause.stderr.decode(errors="replace").split())
+        raise ExtractionFailed(
+            f"OCR failed: tesseract ended with status {cause.returncode} ({said[:300]}). "
+            "Check the installation with: tesseract --list-langs"
+        ) from cause
+    return done.stdout.decode(errors="replace")
+
+
+def _parse(table: str) -> Iterator[Word]:
+    # Split by hand: the table knows no quoting, and a word may be a lone quotation mark.
+    for row in table.split("\n"):
+        cells = row.split("\t")
+        if len(cells) != _COLUMNS or cells[0] != _WORD_LEVEL or not cells[11].strip():
+            continue
+        block, paragraph, line = map(int, cells[2:5])
+        left, top, width, height = map(int, cells[6:10])
+        yield Word(
+            text=cells[11],
+            confidence=float(cells[10]),
+            line=(block, paragraph, line),
+            box=(left, top, left + width, top + height),
+        )
+
+
+def _join(words: Sequence[Word]) -> str:
+    parts: list[str] = []
+    before: Word | None = None
+    for word in words:
+        if before is not None:
+            parts.append(_separator(before.line, word.line))
+        parts.append(word.text)
+        before = word
+    return "".join(parts)
+
+
+def _separator(before: tuple[int, int, int], after: tuple[int, int, int]) -> str:
+    if before == after:
+        return " "
+    return "\n" if before[:2] == after[:2] else "\n\n"

@@ -1,0 +1,87 @@
+"""A scanned page made into one with a text layer: its picture, and its words behind it.
+
+What finds headings, tables and columns on a page looks at where text stands and how large it
+is. OCR knows both, so the same code reads scans.
+"""
+# PyMuPDF says that it has types, and leaves most of its functions without.
+# mypy: allow-untyped-calls
+
+import io
+from collections.abc import Iterator, Sequence
+from itertools import groupby, pairwise
+from statistics import median
+
+from PIL import Image
+
+from quinion.extract.ocr.raster import Raster
+from quinion.extract.ocr.tesseract import Reading, Word
+from quinion.extract.pdf.mupdf import pymupdf
+
+POINTS_PER_INCH = 72
+# Where the file does not say: what scanners do most.
+LIKELY_DPI = 200
+# A word's box is as high as its letters, most of which have no room above or below.
+_SIZE_OF_HEIGHT = 1.15
+_SMALLEST = 4.0
+# Words further apart than this many times their size are in different cells or columns.
+_GAP = 1.0
+_FONT = "ocr"
+_INVISIBLE = 3
+_QUALITY = 85
+
+
+def lay_over(picture: Image.Image, reading: Reading, raster: Raster) -> pymupdf.Document:
+    """A document of one page: the picture, with the words that were read on the raster.
+
+    Both show the page upright; they may differ in resolution.
+    """
+    zoom = POINTS_PER_INCH / (raster.dpi or LIKELY_DPI)
+    document = pymupdf.open()
+    width, height = (side * zoom for side in raster.image.size)
+    page = document.new_page(width=width, height=height)
+    stream = io.BytesIO()
+    picture.save(stream, "JPEG", quality=_QUALITY)
+    page.insert_image(page.rect, stream=stream.getvalue())
+    font = pymupdf.Font("helv")
+    page.insert_font(fontname=_FONT, fontbuffer=font.buffer)
+    for line in _lines(reading):
+        for run in _runs(line):
+            _write(page, font, run, zoom)
+    return document
+
+
+def _lines(reading: Reading) -> Iterator[list[Word]]:
+    for _, words in groupby(reading.words, key=lambda word: word.line):
+        yield list(words)
+
+
+def _runs(line: Sequence[Word]) -> Iterator[list[Word]]:
+    """The words of a line, parted where a wide gap is."""
+    room = _GAP * _height(line)
+    run = [line[0]]
+    for before, word in pairwise(line):
+        if word.box[0] - before.box[2] > room:
+            yield run
+            run = []
+        run.append(word)
+    yield run
+
+
+def _height(words: Sequence[Word]) -> float:
+    return median(word.box[3] - word.box[1] for word in words)
+
+
+def _write(page: pymupdf.Page, font: pymupdf.Font, run: Sequence[Word], zoom: float) -> None:
+    text = " ".join(word.text for word in run)
+    size = max(_SMALLEST, _height(run) * zoom * _SIZE_OF_HEIGHT)
+    start = pymupdf.Point(run[0].box[0], median(word.box[3] for word in run)) * zoom
+    width = (run[-1].box[2] - run[0].box[0]) * zoom
+    stretch = width / (font.text_length(text, fontsize=size) or 1.0)
+    page.insert_text(
+        start,
+        text,
+        fontname=_FONT,
+        fontsize=size,
+        render_mode=_INVISIBLE,
+        morph=(start, pymupdf.Matrix(stretch or 1.0, 1)),
+    )

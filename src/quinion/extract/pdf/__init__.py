@@ -1,0 +1,1 @@
+"""PDF files: text layer, lines, metadata, and pages as pixels."""

@@ -1,0 +1,73 @@
+"""What a PDF says about itself: its title and its keywords. Runs in worker processes."""
+
+import re
+from dataclasses import dataclass, replace
+from itertools import dropwhile, takewhile
+from pathlib import Path
+
+from quinion.extract.document import Options
+from quinion.extract.pdf.lines import read_lined_pages
+from quinion.extract.pdf.reader import open_pdf
+
+LONGEST_TITLE = 200
+MOST_LINES = 6
+MOST_KEYWORDS = 20
+LONGEST_KEYWORD = 50
+ONE_SIZE = 0.95
+"""Print of this part of the largest size is of that size too."""
+# What programs write where a title should be: names of files, of programs, or of nothing.
+_NO_TITLE = re.compile(
+    r"(untitled\b.*|title|document\d*|microsoft (word|powerpoint|excel)\b.*|powerpoint presentation"
+    r"|.*\.(docx?|pdf|indd|qxd|tex|dvi|pptx?|xlsx?|fm|pmd|rtf|odt)|[\W\d_]*|print|full page fax.*)",
+    re.IGNORECASE,
+)
+_LETTERS = re.compile(r"[^\W\d_]{2,}")
+
+
+@dataclass(frozen=True, slots=True)
+class About:
+    """The title is empty where neither the file nor its first page has one."""
+
+    title: str
+    keywords: tuple[str, ...]
+
+
+def describe(path: Path, options: Options) -> About:
+    """Read the file's own data, and where it has no title, the first page.
+
+    Raises:
+        ExtractionFailed: it is damaged or encrypted.
+    """
+    with open_pdf(path) as file:
+        data = file.metadata
+    title = _clean(data.get("title") or "")
+    if not title or _NO_TITLE.fullmatch(title):
+        title = _find_title(path, options)
+    return About(title[:LONGEST_TITLE], tuple(_split_keywords(data.get("keywords") or "")))
+
+
+def _find_title(path: Path, options: Options) -> str:
+    """The words in the largest print on the first page; a scan has no sizes of print."""
+    [page] = read_lined_pages(path, 1, 1, replace(options, ocr=False))
+    sizes = {
+        line.text: line.size
+        for line in page.lines
+        if line.size and _LETTERS.search(line.text) and "=" not in line.text
+    }
+    if not sizes:
+        return ""
+    limit = ONE_SIZE * max(sizes.values())
+    # The first lines of that size that follow each other; many of them are running text.
+    large = dropwhile(lambda text: sizes[text] < limit, sizes)
+    lines = list(takewhile(lambda text: sizes[text] >= limit, large))
+    return _clean(" ".join(lines)) if len(lines) <= MOST_LINES else ""
+
+
+def _split_keywords(text: str) -> list[str]:
+    words = [_clean(word) for word in re.split(r"[,;\n]", text)]
+    return [word[:LONGEST_KEYWORD] for word in dict.fromkeys(words) if word][:MOST_KEYWORDS]
+
+
+def _clean(text: str) -> str:
+    printable = "".join(c if c.isprintable() else " " for c in text)
+    return " ".join(printable.split())

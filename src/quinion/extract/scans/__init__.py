@@ -1,0 +1,1 @@
+"""Whether a document is a scan to be read or a picture to be skipped."""
