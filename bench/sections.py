@@ -19,9 +19,9 @@ from difflib import SequenceMatcher
 from itertools import pairwise
 from pathlib import Path
 
-from quinion.chunk.section_furniture import find_furniture
-from quinion.chunk.section_refs import select
-from quinion.chunk.sections import chunk_sections, find_sections
+from quinion.chunk.sections.headers_footers import find_furniture
+from quinion.chunk.sections.references import select
+from quinion.chunk.sections.split import chunk_sections, find_sections
 from quinion.extract.document import Options, inspect
 from quinion.extract.pdf.lines import read_lined_pages
 from quinion.model.line import Line, LinedPage

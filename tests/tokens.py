@@ -3,7 +3,7 @@
 import re
 from functools import cache
 
-from quinion.chunk.ruler import Measure
+from quinion.chunk.token_offsets import Measure
 from quinion.embed.tokens import TokenCounter
 
 _TOKEN = re.compile(r"\w+|[^\w\s]")

@@ -15,11 +15,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from quinion.chunk.file_chunks import split_file_text
 from quinion.chunk.headings import SEPARATOR
 from quinion.chunk.markdown import split_markdown
 from quinion.chunk.paged import split_pages
-from quinion.chunk.passages import split_file_text
-from quinion.chunk.ruler import CHARACTERS, Measure
+from quinion.chunk.token_offsets import CHARACTERS, Measure
 from quinion.model.page import Method, Page
 from quinion.model.passage import Format, Passage
 from tests.tokens import by_model, by_words

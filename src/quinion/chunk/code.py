@@ -16,9 +16,9 @@ from itertools import groupby
 from quinion.chunk.code_outline import Outline, Scope, read_outline
 from quinion.chunk.headings import PART, fit_heading
 from quinion.chunk.lines import LineCounter, line_starts
-from quinion.chunk.ruler import Measure, Ruler, Span
-from quinion.chunk.spans import BY_LINES, Level, Places, split_span
+from quinion.chunk.splitter import BY_LINES, Level, Places, split_span
 from quinion.chunk.text import split_text
+from quinion.chunk.token_offsets import Measure, Ruler, Span
 from quinion.model.passage import Passage
 
 MAX_PARSED = 2_000_000

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from quinion.chunk.ruler import Measure
+from quinion.chunk.token_offsets import Measure
 
 SEPARATOR = " > "
 

@@ -10,8 +10,8 @@ from dataclasses import replace
 from quinion.chunk.headings import PART, SEPARATOR, fit_heading
 from quinion.chunk.lines import LineCounter
 from quinion.chunk.markdown_outline import Section, read_outline
-from quinion.chunk.ruler import Measure, Ruler, Span
-from quinion.chunk.spans import BY_LINES, Level, split_span
+from quinion.chunk.splitter import BY_LINES, Level, split_span
+from quinion.chunk.token_offsets import Measure, Ruler, Span
 from quinion.model.passage import Passage
 
 

@@ -15,7 +15,7 @@ from markdown_it.token import Token
 from markdown_it.utils import EnvType
 
 from quinion.chunk.lines import line_starts
-from quinion.chunk.spans import Places
+from quinion.chunk.splitter import Places
 
 TITLE_CHARACTERS = 200
 """Of a title that are kept: a paragraph with a rule under it is a heading too, however long."""

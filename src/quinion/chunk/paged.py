@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from enum import StrEnum
 
-from quinion.chunk.ruler import Measure, Ruler
-from quinion.chunk.spans import BY_SENTENCES, split_span
+from quinion.chunk.splitter import BY_SENTENCES, split_span
+from quinion.chunk.token_offsets import Measure, Ruler
 from quinion.model.page import Page
 from quinion.model.passage import Passage
 

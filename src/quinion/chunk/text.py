@@ -1,8 +1,8 @@
 """Plain text → passages: paragraphs, as many together as fit."""
 
 from quinion.chunk.lines import LineCounter
-from quinion.chunk.ruler import Measure, Ruler
-from quinion.chunk.spans import split_span
+from quinion.chunk.splitter import split_span
+from quinion.chunk.token_offsets import Measure, Ruler
 from quinion.model.passage import Passage
 
 

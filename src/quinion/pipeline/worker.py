@@ -24,7 +24,7 @@ from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, BinaryIO
 
-from quinion.chunk.passages import split_file_text
+from quinion.chunk.file_chunks import split_file_text
 from quinion.errors import ExtractionFailed, FileMissing, QuinionError
 from quinion.extract import document, textfile
 from quinion.extract.pdf import lines, metadata

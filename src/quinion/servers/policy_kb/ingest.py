@@ -11,7 +11,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 
-from quinion.chunk.sections import chunk_sections
+from quinion.chunk.sections.split import chunk_sections
 from quinion.errors import ExtractionFailed, NoContent, QuinionError
 from quinion.model.line import LinedPage
 from quinion.model.page import count_hidden_by_page, document_method

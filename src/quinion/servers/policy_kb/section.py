@@ -5,7 +5,7 @@ By metadata, whole and in document order, rather than by similarity: a reference
 
 from difflib import get_close_matches
 
-from quinion.chunk.section_refs import choices, join_chunks, normalize_ref, select
+from quinion.chunk.sections.references import choices, join_chunks, normalize_ref, select
 from quinion.errors import InvalidInput, SectionMissing
 from quinion.model.policy import Revision
 from quinion.model.section import SectionChunk

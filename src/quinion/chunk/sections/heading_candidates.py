@@ -9,9 +9,9 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from quinion.chunk.section_chains import Number
-from quinion.chunk.section_contents import Contents
-from quinion.chunk.section_prints import Prints, is_title
+from quinion.chunk.sections.contents import Contents
+from quinion.chunk.sections.numbering import Number
+from quinion.chunk.sections.typography import Prints, is_title
 from quinion.model.line import Line
 from quinion.model.section import Kind
 

@@ -2,8 +2,8 @@
 
 from quinion.chunk.code import split_code
 from quinion.chunk.markdown import split_markdown
-from quinion.chunk.ruler import Measure
 from quinion.chunk.text import split_text
+from quinion.chunk.token_offsets import Measure
 from quinion.model.passage import Format, Passage
 
 _SPLITTERS = {

@@ -10,8 +10,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence, Set
 from dataclasses import replace
 
-from quinion.chunk.section_chains import Number, best_chain
-from quinion.chunk.section_marks import (
+from quinion.chunk.sections.heading_candidates import (
     BARE_POLICY,
     BETWEEN,
     CAPTIONS,
@@ -21,7 +20,8 @@ from quinion.chunk.section_marks import (
     Mark,
     count_of,
 )
-from quinion.chunk.section_prints import is_title
+from quinion.chunk.sections.numbering import Number, best_chain
+from quinion.chunk.sections.typography import is_title
 from quinion.model.section import Kind
 
 # Policies without the word `Policy`, as `DM1: …`, are so many at least.

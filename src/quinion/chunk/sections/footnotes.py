@@ -5,7 +5,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from quinion.chunk.section_prints import Prints
+from quinion.chunk.sections.typography import Prints
 from quinion.model.line import Line
 
 # A number that could not be read may be missing between two notes.

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 from typing import Protocol, TypeVar
 
-from quinion.chunk.section_marks import count_of
+from quinion.chunk.sections.heading_candidates import count_of
 from quinion.model.section import SectionChunk
 
 _LABELS = {

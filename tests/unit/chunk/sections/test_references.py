@@ -2,7 +2,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from quinion.chunk.section_refs import choices, join_chunks, normalize_ref, select
+from quinion.chunk.sections.references import choices, join_chunks, normalize_ref, select
 from quinion.model.section import SectionChunk
 
 

@@ -6,8 +6,8 @@ where another mark comes right after it: a bold line in the middle of a paragrap
 
 from collections.abc import Sequence, Set
 
-from quinion.chunk.section_marks import Document, Mark
-from quinion.chunk.section_prints import is_title
+from quinion.chunk.sections.heading_candidates import Document, Mark
+from quinion.chunk.sections.typography import is_title
 from quinion.model.section import Kind
 
 # There is white space above a heading, of at least this part of its size.

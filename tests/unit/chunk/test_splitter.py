@@ -1,7 +1,7 @@
 import pytest
 
-from quinion.chunk.ruler import Ruler
-from quinion.chunk.spans import BY_LINES, BY_SENTENCES, Level, Places, split_span
+from quinion.chunk.splitter import BY_LINES, BY_SENTENCES, Level, Places, split_span
+from quinion.chunk.token_offsets import Ruler
 from tests.tokens import by_model, by_words
 
 MEGABYTES = {

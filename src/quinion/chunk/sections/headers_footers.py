@@ -11,7 +11,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence, Set
 
-from quinion.chunk.section_prints import is_level, is_title
+from quinion.chunk.sections.typography import is_level, is_title
 from quinion.model.line import Line
 
 # How many lines from the top and from the bottom of a page are at its edge.

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quinion.chunk.ruler import CHARACTERS, Ruler
+from quinion.chunk.token_offsets import CHARACTERS, Ruler
 from tests.tokens import by_model, by_words
 
 WORDS = [

@@ -15,7 +15,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from quinion.chunk.ruler import Ruler, Span
+from quinion.chunk.token_offsets import Ruler, Span
 
 _LEADING_BLANK = re.compile(r"\s*")
 

@@ -3,7 +3,7 @@ from dataclasses import asdict
 
 import pytest
 
-from quinion.chunk.passages import split_file_text
+from quinion.chunk.file_chunks import split_file_text
 from quinion.model.passage import FORMATS, Format, passage_of_json
 from tests.tokens import by_words
 

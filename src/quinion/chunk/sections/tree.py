@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from quinion.chunk.section_marks import BETWEEN, Mark
+from quinion.chunk.sections.heading_candidates import BETWEEN, Mark
 from quinion.model.section import CAPTIONED, Kind
 
 LEAVES = CAPTIONED | {Kind.FRONT, Kind.CONTENTS, Kind.FOOTNOTE}

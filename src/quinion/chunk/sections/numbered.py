@@ -9,9 +9,9 @@ import re
 from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import replace
 
-from quinion.chunk.section_chains import Number, best_chain
-from quinion.chunk.section_marks import ALIGNED, NUMBERED, Document, Mark
-from quinion.chunk.section_prints import is_title
+from quinion.chunk.sections.heading_candidates import ALIGNED, NUMBERED, Document, Mark
+from quinion.chunk.sections.numbering import Number, best_chain
+from quinion.chunk.sections.typography import is_title
 from quinion.model.section import CAPTIONED, Kind
 
 # A numbered heading weighs more in its chain than a paragraph: the same number may be a list's.

@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from quinion.chunk.recursive import Sizes
-from quinion.chunk.section_furniture import find_furniture
-from quinion.chunk.section_refs import join_chunks, select
-from quinion.chunk.sections import chunk_sections, document_text, find_sections
+from quinion.chunk.sections.headers_footers import find_furniture
+from quinion.chunk.sections.references import join_chunks, select
+from quinion.chunk.sections.split import chunk_sections, document_text, find_sections
 from quinion.model.line import Line
 from quinion.model.section import Kind, Section
 

@@ -1,6 +1,6 @@
 import pytest
 
-from quinion.chunk.section_chains import best_chain, follows
+from quinion.chunk.sections.numbering import best_chain, follows
 
 
 def chain(*numbers: int) -> list[int]:

@@ -1,7 +1,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from quinion.chunk.section_furniture import find_furniture
+from quinion.chunk.sections.headers_footers import find_furniture
 from quinion.model.line import Line
 
 NAMES = ("Aims", "Homes", "Roads", "Trees", "Water", "Noise", "Soil", "Light")

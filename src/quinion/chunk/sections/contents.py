@@ -9,7 +9,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from quinion.chunk.section_chains import best_chain
+from quinion.chunk.sections.numbering import best_chain
 from quinion.model.line import Line
 
 # So many lines above the first entry are the title of the list, and of its first group.

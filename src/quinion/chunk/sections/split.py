@@ -16,15 +16,15 @@ from dataclasses import dataclass
 from itertools import accumulate
 
 from quinion.chunk.recursive import STANDARD, Sizes, split
-from quinion.chunk.section_contents import find_contents
-from quinion.chunk.section_furniture import find_furniture
-from quinion.chunk.section_headings import find_headings
-from quinion.chunk.section_labels import find_labelled
-from quinion.chunk.section_marks import Document, Mark
-from quinion.chunk.section_notes import Note, find_notes
-from quinion.chunk.section_numbers import find_inner, find_numbered
-from quinion.chunk.section_prints import Prints, measure
-from quinion.chunk.section_tree import LEAVES, Node, Tree, name_chapters
+from quinion.chunk.sections.contents import find_contents
+from quinion.chunk.sections.footnotes import Note, find_notes
+from quinion.chunk.sections.headers_footers import find_furniture
+from quinion.chunk.sections.heading_candidates import Document, Mark
+from quinion.chunk.sections.headings import find_headings
+from quinion.chunk.sections.labels import find_labelled
+from quinion.chunk.sections.numbered import find_inner, find_numbered
+from quinion.chunk.sections.tree import LEAVES, Node, Tree, name_chapters
+from quinion.chunk.sections.typography import Prints, measure
 from quinion.model.line import Line
 from quinion.model.section import CAPTIONED, Kind, Section, SectionChunk, Span
 

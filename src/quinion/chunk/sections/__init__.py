@@ -1,0 +1,1 @@
+"""Sections of a document: chapters, policies, numbered paragraphs, tables."""
