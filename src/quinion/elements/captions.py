@@ -9,7 +9,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from quinion.elements.sheet import PROSE, RegionKind, Row, Sheet, around
+from quinion.elements.page_layout import PROSE, RegionKind, Row, Sheet, around
 from quinion.model.element import Box, fold_label
 
 _NUMBER = (

@@ -13,10 +13,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from quinion.elements.find import find_on_sheet, number_nameless
-from quinion.elements.layer import count_turned, find_style, has_background, read_layer
 from quinion.elements.mupdf import DAMAGE, pymupdf
-from quinion.elements.scan import ReadWords, read_scan
-from quinion.elements.sheet import Style
+from quinion.elements.page_layout import Style
+from quinion.elements.scanned_page import ReadWords, read_scan
+from quinion.elements.text_page import count_turned, find_style, has_background, read_layer
 from quinion.errors import ExtractionFailed
 from quinion.model.element import Box, Element
 

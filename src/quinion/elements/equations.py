@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 
-from quinion.elements.sheet import RegionKind, Row, Sheet, around
+from quinion.elements.page_layout import RegionKind, Row, Sheet, around
 from quinion.model.element import Box
 
 NUMBER = r"(?:[A-Z]{1,2}[.\-–]?)?\d{1,3}(?:\s?[.\-–—]\s?\d{1,3}){0,3}\s?[a-z]?[′']{0,2}"

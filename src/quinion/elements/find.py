@@ -4,12 +4,12 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
+from quinion.elements.caption_matching import place_captions
 from quinion.elements.captions import Caption, find_captions, is_list
 from quinion.elements.equations import find_equations
 from quinion.elements.kinds import find_type
-from quinion.elements.place import place_captions
-from quinion.elements.scene import INSIDE, SAME, find_walls
-from quinion.elements.sheet import Region, RegionKind, Row, Sheet, merge
+from quinion.elements.page_layout import Region, RegionKind, Row, Sheet, merge
+from quinion.elements.page_regions import INSIDE, SAME, find_walls
 from quinion.model.element import Box, Element, ElementType, Rows, fold_label
 
 # What has no caption is shown from this size on (points, and part of the page).

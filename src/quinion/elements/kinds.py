@@ -3,7 +3,7 @@
 import re
 from collections.abc import Sequence
 
-from quinion.elements.sheet import Row
+from quinion.elements.page_layout import Row
 from quinion.model.element import ElementType
 
 _BY_KIND = {

@@ -13,7 +13,7 @@ from PIL import Image
 
 # Before anything that keeps the model out of a process that only reads text.
 from quinion.elements import crop, document
-from quinion.elements.scan import Word
+from quinion.elements.scanned_page import Word
 from quinion.extract.ocr import tesseract
 from quinion.extract.ocr.raster import Raster
 from quinion.model.element import Box

@@ -3,7 +3,7 @@
 import pytest
 
 from quinion.elements.captions import find_captions, is_list
-from quinion.elements.sheet import Region, RegionKind, Row, Sheet, Style
+from quinion.elements.page_layout import Region, RegionKind, Row, Sheet, Style
 from quinion.model.element import Box
 
 FRAME = Box(0, 0, 595, 842)

@@ -1,5 +1,5 @@
 from quinion.elements.equations import find_equations
-from quinion.elements.sheet import Region, RegionKind, Row, Sheet, Style
+from quinion.elements.page_layout import Region, RegionKind, Row, Sheet, Style
 from quinion.model.element import Box
 
 FRAME = Box(0, 0, 595, 842)

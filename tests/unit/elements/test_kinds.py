@@ -1,7 +1,7 @@
 import pytest
 
 from quinion.elements.kinds import find_type
-from quinion.elements.sheet import Row
+from quinion.elements.page_layout import Row
 from quinion.model.element import Box, ElementType
 
 

@@ -9,8 +9,17 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from quinion.elements.captions import Caption
-from quinion.elements.scene import FRAME_GAP, SAME, SOLID, TUCK, Scene, are_one, flip, set_scene
-from quinion.elements.sheet import Sheet, merge
+from quinion.elements.page_layout import Sheet, merge
+from quinion.elements.page_regions import (
+    FRAME_GAP,
+    SAME,
+    SOLID,
+    TUCK,
+    Scene,
+    are_one,
+    flip,
+    set_scene,
+)
 from quinion.model.element import Box
 
 TABLE = "table"

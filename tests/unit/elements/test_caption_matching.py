@@ -1,6 +1,6 @@
+from quinion.elements.caption_matching import place_captions
 from quinion.elements.captions import find_captions
-from quinion.elements.place import place_captions
-from quinion.elements.sheet import Region, RegionKind, Row, Sheet, Style
+from quinion.elements.page_layout import Region, RegionKind, Row, Sheet, Style
 from quinion.model.element import Box
 
 FRAME = Box(0, 0, 595, 842)

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from quinion.elements.captions import Caption
-from quinion.elements.sheet import PROSE, Region, RegionKind, Sheet
+from quinion.elements.page_layout import PROSE, Region, RegionKind, Sheet
 from quinion.model.element import Box
 
 # Distances in points.

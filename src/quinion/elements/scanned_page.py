@@ -15,7 +15,9 @@ from itertools import groupby
 from PIL import Image
 
 from quinion.elements.ink import SCAN_CONTRAST, find_patches
-from quinion.elements.layer import (
+from quinion.elements.mupdf import pymupdf
+from quinion.elements.page_layout import Row, Sheet, around
+from quinion.elements.text_page import (
     MAX_SIDE,
     math_share,
     read_grids,
@@ -23,8 +25,6 @@ from quinion.elements.layer import (
     render_grey,
     to_box,
 )
-from quinion.elements.mupdf import pymupdf
-from quinion.elements.sheet import Row, Sheet, around
 from quinion.model.element import Box
 
 _POINTS_PER_INCH = 72

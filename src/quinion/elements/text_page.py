@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from quinion.elements.ink import SCAN_CONTRAST, find_patches
 from quinion.elements.mupdf import pymupdf
-from quinion.elements.sheet import Grid, Region, RegionKind, Row, Sheet, Style, merge
+from quinion.elements.page_layout import Grid, Region, RegionKind, Row, Sheet, Style, merge
 from quinion.model.element import Box, Rows
 
 # A row that rises by more than this for each point to the right is written up or down the page.
