@@ -20,7 +20,7 @@ from time import perf_counter
 import anyio
 import numpy as np
 
-from quinion.embed.port import Vectors
+from quinion.embed.base import Vectors
 from quinion.model.policy import (
     PolicyCategory,
     PolicyDraft,

@@ -24,9 +24,9 @@ from bench.ranking import DEPTH, Rankings, mean_ndcg, mean_recall
 from bench.table import number, table
 from quinion.chunk.recursive import chunk_pages, join_pages
 from quinion.cli.client import call, connect
-from quinion.embed.local import LocalEmbedder
-from quinion.embed.numerics import Numerics, is_there
-from quinion.embed.port import Vectors
+from quinion.embed.base import Vectors
+from quinion.embed.local.embedder import LocalEmbedder
+from quinion.embed.local.runtimes import Numerics, is_there
 from quinion.servers import docvec
 from quinion.settings import Settings
 

@@ -4,7 +4,7 @@ import re
 from functools import cache
 
 from quinion.chunk.token_offsets import Measure
-from quinion.embed.tokens import TokenCounter
+from quinion.embed.token_counter import TokenCounter
 
 _TOKEN = re.compile(r"\w+|[^\w\s]")
 

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from quinion.embed.port import Vectors
+from quinion.embed.base import Vectors
 from quinion.model.passage import Format, Passage
 from quinion.model.record import Record
 from quinion.pipeline.source import Source

@@ -18,8 +18,8 @@ from bench.growth.recall import measure_recall
 from bench.judged_sets import read_cranfield, read_xquad
 from bench.part import Part, Setting
 from bench.sides import ROOT, run_peer
-from quinion.embed.local import LocalEmbedder
-from quinion.embed.port import Vectors
+from quinion.embed.base import Vectors
+from quinion.embed.local.embedder import LocalEmbedder
 from quinion.pipeline.engine import ENGINES
 from quinion.settings import Settings
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from bench.growth.ask import RESULTS
 from bench.growth.found import Size
 from bench.growth.made import STEP, Made, chunk_number
-from quinion.embed.port import Vectors
+from quinion.embed.base import Vectors
 
 SAME = 1e-5
 """Products that differ by less are equal."""

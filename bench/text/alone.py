@@ -25,7 +25,7 @@ from bench.processes import measure_cpu_s, measure_embedding_s
 from bench.sides import our_variables
 from quinion.chunk.recursive import chunk_pages, join_pages
 from quinion.cli.ingest import AT_ONCE
-from quinion.embed.port import Vectors
+from quinion.embed.base import Vectors
 from quinion.model.chunk import Chunk
 from quinion.model.page import document_method
 from quinion.pipeline import ingest

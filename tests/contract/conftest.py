@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from quinion.embed.weights import prepare
+from quinion.embed.local.weights import prepare
 from tests.contract.process import Home
 
 NewHome = Callable[[], Home]

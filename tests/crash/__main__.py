@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from quinion.embed.weights import prepare
+from quinion.embed.local.weights import prepare
 from tests.crash.chroma_calls import PATIENCE_S
 from tests.crash.dying import CHROMA_DAMAGE, CHROMA_OUTAGES, FAULTS, KILLS, OUTAGES, tally
 from tests.crash.judging import Flaw, Tally

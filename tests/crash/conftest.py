@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from quinion.embed.weights import prepare
+from quinion.embed.local.weights import prepare
 
 
 @pytest.fixture(scope="session")

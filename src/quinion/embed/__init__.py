@@ -1,6 +1,6 @@
 """Texts to vectors."""
 
-from quinion.embed.local import LocalEmbedder
-from quinion.embed.port import Embedder, Vectors
+from quinion.embed.base import Embedder, Vectors
+from quinion.embed.local.embedder import LocalEmbedder
 
 __all__ = ["Embedder", "LocalEmbedder", "Vectors"]

@@ -3,7 +3,7 @@
 import logging
 from collections.abc import Sequence
 
-from quinion.embed.port import Embedder, Vectors
+from quinion.embed.base import Embedder, Vectors
 
 MAX_CHARACTERS = 1024
 

@@ -9,7 +9,7 @@ from itertools import chain
 
 import numpy as np
 
-from quinion.embed.port import Vectors
+from quinion.embed.base import Vectors
 from quinion.errors import ModelUnavailable
 
 MAX_TEXTS = 32

@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
 import anyio.to_thread
 
-from quinion.embed.local import LocalEmbedder
-from quinion.embed.numerics import Numerics
-from quinion.embed.port import Embedder, Vectors
+from quinion.embed.base import Embedder, Vectors
+from quinion.embed.local.embedder import LocalEmbedder
+from quinion.embed.local.runtimes import Numerics
 from quinion.embed.truncated import Truncated
 from quinion.errors import BadSetting
 from quinion.model.record import Hit, Record
@@ -34,7 +34,7 @@ from quinion.store.filters import Where
 from quinion.store.lock import FolderLock
 
 if TYPE_CHECKING:
-    from quinion.embed.tokens import TokenCounter
+    from quinion.embed.token_counter import TokenCounter
 
 ENGINES = {
     "onnx": Numerics.ONNX,
@@ -86,7 +86,7 @@ class Engine:
             ModelUnavailable: the model, whose tokenizer it is, is not installed.
         """
         # Here, not above: it imports tokenizers, which a server may never need.
-        from quinion.embed.tokens import TokenCounter  # noqa: PLC0415
+        from quinion.embed.token_counter import TokenCounter  # noqa: PLC0415
 
         return TokenCounter.of(self.settings.model_dir, self.settings.models)
 

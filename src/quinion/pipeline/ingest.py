@@ -15,7 +15,7 @@ import anyio
 import numpy as np
 
 from quinion.chunk.recursive import Chunker
-from quinion.embed.port import Vectors
+from quinion.embed.base import Vectors
 from quinion.errors import ExtractionFailed
 from quinion.extract.scans.scan_decision import (
     Inspection,

@@ -2,7 +2,7 @@
 there and split here."""
 
 from quinion.chunk.paged import split_pages
-from quinion.embed.weights import find_tokenizer
+from quinion.embed.local.weights import find_tokenizer
 from quinion.model.passage import Format, Passage, passage_of_json
 from quinion.pipeline import ingest
 from quinion.pipeline.engine import Engine, in_thread

@@ -35,7 +35,7 @@ from quinion.pipeline.opening import hold
 from quinion.priority import give_way
 
 if TYPE_CHECKING:
-    from quinion.embed.tokens import TokenCounter
+    from quinion.embed.token_counter import TokenCounter
 
 ADDRESS_SPACE, ADDRESS_SPACE_WITH_MODEL = 864 << 20, 1 << 30
 """Enough for an A0 page at 300 dpi, and little enough that server, workers and Tesseract take
@@ -87,7 +87,7 @@ def _read_passages(path: str, extension: str, size: int, tokenizer: str) -> Iter
 @cache
 def _counter(tokenizer: str) -> "TokenCounter":
     # Here, not above: it imports tokenizers, which most jobs do not need.
-    from quinion.embed.tokens import TokenCounter  # noqa: PLC0415
+    from quinion.embed.token_counter import TokenCounter  # noqa: PLC0415
 
     return TokenCounter(Path(tokenizer))
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from quinion.embed.local import LocalEmbedder
+from quinion.embed.local.embedder import LocalEmbedder
 from tests.contract import folder
 from tests.contract.conftest import NewHome
 from tests.contract.document_store.asking import (

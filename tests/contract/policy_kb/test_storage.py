@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from quinion.embed.local import LocalEmbedder
+from quinion.embed.local.embedder import LocalEmbedder
 from quinion.model.policy import PolicyCategory, PolicyDraft, RevisionStatus, RevisionUpdate
 from tests.contract import folder
 from tests.contract.folder import DIMENSIONS, Entry

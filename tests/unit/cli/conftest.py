@@ -16,7 +16,7 @@ import pytest
 
 from quinion.cli.client import call, connect
 from quinion.cli.main import main
-from quinion.embed.weights import prepare
+from quinion.embed.local.weights import prepare
 from quinion.pipeline.engine import open_engine
 from quinion.settings import Settings
 from quinion.store.base import Selector

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from quinion.embed import LocalEmbedder
-from quinion.embed.weights import PreparedModel, prepare
+from quinion.embed.local.weights import PreparedModel, prepare
 
 
 @pytest.fixture(scope="session")

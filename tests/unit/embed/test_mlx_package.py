@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 
 from quinion.embed import Embedder
-from quinion.embed.mlx import MLXEmbedder
-from quinion.embed.weights import find_model
+from quinion.embed.local.weights import find_model
+from quinion.embed.remote.mlx import MLXEmbedder
 from quinion.errors import ModelUnavailable
 
 pytest.importorskip("mlx_embeddings", reason="mlx-embeddings is not installed")

@@ -18,7 +18,7 @@ from typing import Any
 import anyio
 import pytest
 
-from quinion.embed.weights import prepare
+from quinion.embed.local.weights import prepare
 from quinion.errors import BadSetting, HomeInUse, RegistryUnavailable, StoreUnavailable
 from quinion.pipeline.engine import Engine, in_thread, open_engine
 from quinion.pipeline.home import hold_home, make_private, store_place

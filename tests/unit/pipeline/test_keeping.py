@@ -9,7 +9,7 @@ import anyio
 import numpy as np
 import pytest
 
-from quinion.embed.weights import prepare
+from quinion.embed.local.weights import prepare
 from quinion.errors import InvalidInput
 from quinion.model.record import Record
 from quinion.pipeline.engine import Engine, Write, in_thread, open_engine

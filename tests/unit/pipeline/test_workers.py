@@ -10,7 +10,7 @@ import anyio
 import psutil
 import pytest
 
-from quinion.embed.weights import find_tokenizer
+from quinion.embed.local.weights import find_tokenizer
 from quinion.errors import ExtractionFailed, FileMissing, UnsupportedFile
 from quinion.extract.document import OCR_TIMEOUT_S
 from quinion.extract.scans import scan_probe

@@ -12,7 +12,7 @@ from dataclasses import replace
 import numpy as np
 
 from quinion.chunk.paged import split_pages
-from quinion.embed.port import Vectors
+from quinion.embed.base import Vectors
 from quinion.model.element import Element
 from quinion.model.page import Page, count_hidden_by_page
 from quinion.model.record import Record

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from quinion.embed.port import Vectors
+from quinion.embed.base import Vectors
 from quinion.model.element import Element, ElementType, element_of_json, fold_label
 from quinion.model.passage import Passage
 from quinion.model.record import Record

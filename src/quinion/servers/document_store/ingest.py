@@ -13,7 +13,7 @@ from dataclasses import replace
 import numpy as np
 
 from quinion.chunk.recursive import join_pages
-from quinion.embed.port import Vectors
+from quinion.embed.base import Vectors
 from quinion.errors import DocumentMissing, NoChunks, NoContent
 from quinion.model.chunk import Chunk
 from quinion.model.page import count_hidden_by_page, document_method

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import anyio
 
-from quinion.embed.choose import Backend, make_embedder
-from quinion.embed.port import Embedder
+from quinion.embed.base import Embedder
+from quinion.embed.factory import Backend, make_embedder
 from quinion.model.record import Hit
 from quinion.pipeline.engine import Engine, in_thread
 from quinion.search.query import check_query

@@ -19,7 +19,7 @@ import anyio
 import numpy as np
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 
-from quinion.embed.port import Vectors
+from quinion.embed.base import Vectors
 from quinion.errors import (
     ExtractionFailed,
     FileMissing,

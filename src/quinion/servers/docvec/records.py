@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 import numpy as np
 
-from quinion.embed.port import Vectors
+from quinion.embed.base import Vectors
 from quinion.model.passage import Format, Passage
 from quinion.model.record import Record
 from quinion.pipeline.source import Source

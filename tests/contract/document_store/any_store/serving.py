@@ -8,7 +8,7 @@ from types import ModuleType
 from anyio.from_thread import start_blocking_portal
 from mcp import Client
 
-from quinion.embed.local import LocalEmbedder
+from quinion.embed.local.embedder import LocalEmbedder
 from quinion.pipeline.engine import Engine
 from quinion.pipeline.home import hold_home
 from quinion.pipeline.workers import Workers

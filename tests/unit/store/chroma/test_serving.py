@@ -12,7 +12,7 @@ import anyio
 import pytest
 from mcp import Client
 
-from quinion.embed.weights import prepare
+from quinion.embed.local.weights import prepare
 from quinion.model.policy import PolicyCategory, PolicyDraft, RevisionDraft
 from quinion.pipeline.engine import open_engine
 from quinion.servers import doclibrary, document_store, docvec, policy_kb

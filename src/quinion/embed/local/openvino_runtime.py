@@ -21,8 +21,8 @@ sys.modules["openvino_telemetry"] = None  # type: ignore[assignment]
 
 import openvino  # type: ignore[import-untyped]  # noqa: E402
 
-from quinion.embed.padded import pad  # noqa: E402
-from quinion.embed.port import Vectors  # noqa: E402
+from quinion.embed.base import Vectors  # noqa: E402
+from quinion.embed.local.padding import pad  # noqa: E402
 from quinion.errors import ModelUnavailable  # noqa: E402
 
 LENGTH_STEP = 16

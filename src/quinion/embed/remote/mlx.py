@@ -20,8 +20,8 @@ from typing import Any
 
 import numpy as np
 
+from quinion.embed.base import Vectors
 from quinion.embed.encodable import encodable
-from quinion.embed.port import Vectors
 from quinion.embed.prompts import find_prompts
 from quinion.embed.vectors import check_texts, cut, unit_rows
 from quinion.errors import ModelUnavailable

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from pydantic import SecretStr
 
-from quinion.embed.openai import OpenAIEmbedder
+from quinion.embed.remote.openai import OpenAIEmbedder
 from quinion.errors import BadSetting, ModelUnavailable, QuinionError
 from tests.ollama_server import (
     CHAT_MODEL,

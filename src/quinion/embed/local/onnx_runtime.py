@@ -10,9 +10,9 @@ from typing import Any
 import onnxruntime  # type: ignore[import-untyped]
 from onnxruntime.capi import onnxruntime_pybind11_state as failures  # type: ignore[import-untyped]
 
-from quinion.embed.padded import pad
-from quinion.embed.port import Vectors
-from quinion.embed.weights import unloadable
+from quinion.embed.base import Vectors
+from quinion.embed.local.padding import pad
+from quinion.embed.local.weights import unloadable
 from quinion.errors import ModelUnavailable
 
 # onnxruntime's exceptions have no parent of their own.

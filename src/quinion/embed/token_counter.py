@@ -14,7 +14,7 @@ from pathlib import Path
 from tokenizers import Tokenizer
 
 from quinion.embed.encodable import encodable
-from quinion.embed.weights import find_tokenizer
+from quinion.embed.local.weights import find_tokenizer
 from quinion.errors import ModelUnavailable
 
 SLICE_CHARACTERS = 1 << 16

@@ -13,7 +13,7 @@ from threading import Lock
 
 import numpy as np
 
-from quinion.embed.port import Vectors
+from quinion.embed.base import Vectors
 
 _DIGEST_BYTES = 16
 

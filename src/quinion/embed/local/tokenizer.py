@@ -6,7 +6,7 @@ Importing this module imports tokenizers, so it is imported only where a model i
 from tokenizers import Tokenizer
 
 from quinion.embed.encodable import encodable
-from quinion.embed.weights import PreparedModel, unloadable
+from quinion.embed.local.weights import PreparedModel, unloadable
 
 MAX_TOKENS = 256
 """Of one text, with the two that the model puts around it: sentence-transformers' limit for it."""

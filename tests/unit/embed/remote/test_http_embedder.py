@@ -15,9 +15,9 @@ import pytest
 
 from quinion import web
 from quinion.embed import Embedder, Vectors
-from quinion.embed.ollama import OllamaEmbedder
-from quinion.embed.openai import OpenAIEmbedder
-from quinion.embed.remote import RemoteEmbedder
+from quinion.embed.remote.http_embedder import RemoteEmbedder
+from quinion.embed.remote.ollama import OllamaEmbedder
+from quinion.embed.remote.openai import OpenAIEmbedder
 from quinion.errors import ModelUnavailable
 from tests.ollama_server import (
     MODEL,

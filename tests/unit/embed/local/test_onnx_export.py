@@ -5,7 +5,7 @@ from pathlib import Path
 import onnx
 import pytest
 
-from quinion.embed.weights import GRAPH_VERSION, PreparedModel
+from quinion.embed.local.weights import GRAPH_VERSION, PreparedModel
 
 DIGESTS_OF_VERSION = {2: {"model": "3628ae71d65d3a55", "queries": "fa79cfb456fe7425"}}
 

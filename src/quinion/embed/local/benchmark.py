@@ -16,9 +16,9 @@ from pathlib import Path
 
 import numpy as np
 
-from quinion.embed.numerics import Network, Numerics, is_there, open_network
-from quinion.embed.port import Vectors
-from quinion.embed.weights import PreparedModel, prepare
+from quinion.embed.base import Vectors
+from quinion.embed.local.runtimes import Network, Numerics, is_there, open_network
+from quinion.embed.local.weights import PreparedModel, prepare
 
 log = logging.getLogger(__name__)
 
@@ -31,7 +31,7 @@ LENGTH = 128
 TEXTS = 4
 TIMEOUT_S = 60.0
 
-_PROGRAM = "from quinion.embed.trial import main; main()"
+_PROGRAM = "from quinion.embed.local.benchmark import main; main()"
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from http import HTTPStatus
 
 from pydantic import BaseModel, SecretStr
 
-from quinion.embed.remote import HOST, RemoteEmbedder, Rows, make_service
+from quinion.embed.remote.http_embedder import HOST, RemoteEmbedder, Rows, make_service
 from quinion.errors import ModelUnavailable
 from quinion.web import JsonClient, Refused, complete_openai, parse_address
 

@@ -20,7 +20,7 @@ from ctranslate2.specs import (  # type: ignore[import-untyped,import-not-found,
 )
 from numpy.typing import NDArray
 
-from quinion.embed.weights import PreparedModel
+from quinion.embed.local.weights import PreparedModel
 
 Array = NDArray[np.float32]
 

@@ -2,7 +2,7 @@ import importlib.util
 
 import pytest
 
-from quinion.embed.mlx import MLXEmbedder
+from quinion.embed.remote.mlx import MLXEmbedder
 from quinion.errors import ModelUnavailable
 
 

@@ -1,12 +1,12 @@
 import pytest
 from pydantic import SecretStr
 
-from quinion.embed.choose import MLX_MODEL, Backend, make_embedder
-from quinion.embed.mlx import MLXEmbedder
-from quinion.embed.ollama import OllamaEmbedder
-from quinion.embed.openai import OpenAIEmbedder
-from quinion.embed.port import Embedder
+from quinion.embed.base import Embedder
+from quinion.embed.factory import MLX_MODEL, Backend, make_embedder
 from quinion.embed.prompts import Prompts, find_prompts
+from quinion.embed.remote.mlx import MLXEmbedder
+from quinion.embed.remote.ollama import OllamaEmbedder
+from quinion.embed.remote.openai import OpenAIEmbedder
 from quinion.errors import BadSetting
 from tests.ollama_server import MODEL, ollama_server
 

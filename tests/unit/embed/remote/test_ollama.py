@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from quinion.embed.ollama import OllamaEmbedder
+from quinion.embed.remote.ollama import OllamaEmbedder
 from quinion.errors import BadSetting, ModelUnavailable
 from tests.ollama_server import (
     CHAT_MODEL,

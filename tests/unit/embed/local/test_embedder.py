@@ -10,11 +10,12 @@ from threading import Barrier, Event
 import numpy as np
 import pytest
 
-from quinion.embed import Embedder, LocalEmbedder, Vectors, local
-from quinion.embed.numerics import Numerics
-from quinion.embed.onnxruntime import OnnxRuntime
+from quinion.embed import Embedder, LocalEmbedder, Vectors
+from quinion.embed.local import embedder as local_embedder
+from quinion.embed.local.onnx_runtime import OnnxRuntime
+from quinion.embed.local.runtimes import Numerics
+from quinion.embed.local.weights import PreparedModel
 from quinion.embed.truncated import Truncated
-from quinion.embed.weights import PreparedModel
 
 REFERENCE = json.loads(Path(__file__).with_name("reference.json").read_text(encoding="utf-8"))
 NAMES = [entry["name"] for entry in REFERENCE["texts"]]
@@ -175,7 +176,7 @@ def test_a_query_does_not_wait_until_an_engine_has_been_chosen(
         assert answered.wait(60)
         return Numerics.ONNX
 
-    monkeypatch.setattr(local, "try_out", wait)
+    monkeypatch.setattr(local_embedder, "try_out", wait)
     with ThreadPoolExecutor(1) as pool:
         fingerprint = pool.submit(lambda: embedder.fingerprint)
         assert choosing.wait(60)

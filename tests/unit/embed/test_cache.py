@@ -9,8 +9,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quinion.embed.port import Vectors
-from quinion.embed.remembered import Remembered
+from quinion.embed.base import Vectors
+from quinion.embed.cache import Remembered
 
 DIMENSIONS = 4
 TEXTS = st.text(st.sampled_from("ab\ud800é"), max_size=3)

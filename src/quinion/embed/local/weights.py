@@ -145,7 +145,7 @@ def _check(file: Path, sha256: str) -> None:
 
 def _write(source: Path, model: PreparedModel) -> None:
     # Here, not above: `onnx` would cost every start 70 ms and 12 MB for nothing.
-    from quinion.embed.graph import write_graphs  # noqa: PLC0415
+    from quinion.embed.local.onnx_export import write_graphs  # noqa: PLC0415
 
     write_graphs(source / _WEIGHTS, model.graph, model.light_graph)
     shutil.copyfile(source / _TOKENIZER, model.tokenizer)

@@ -10,12 +10,10 @@ from threading import Barrier
 import numpy as np
 import pytest
 
-from quinion.embed import local, trial
-from quinion.embed.local import LocalEmbedder
-from quinion.embed.numerics import Numerics, is_there, open_network, read_note, write_note
-from quinion.embed.onnxruntime import OnnxRuntime
-from quinion.embed.port import Vectors
-from quinion.embed.trial import (
+from quinion.embed.base import Vectors
+from quinion.embed.local import benchmark
+from quinion.embed.local import embedder as local_embedder
+from quinion.embed.local.benchmark import (
     LEAST_AGREEMENT,
     Measured,
     gain,
@@ -23,7 +21,10 @@ from quinion.embed.trial import (
     measure_apart,
     try_out,
 )
-from quinion.embed.weights import prepare
+from quinion.embed.local.embedder import LocalEmbedder
+from quinion.embed.local.onnx_runtime import OnnxRuntime
+from quinion.embed.local.runtimes import Numerics, is_there, open_network, read_note, write_note
+from quinion.embed.local.weights import prepare
 from quinion.errors import BadSetting
 
 TEXTS = [
@@ -87,7 +88,7 @@ class Slow:
 def test_the_trial_wants_agreement_and_speed(
     model: OnnxRuntime, monkeypatch: pytest.MonkeyPatch, numerics: Numerics, least: float
 ) -> None:
-    monkeypatch.setattr("quinion.embed.trial.TRIALS", 2)
+    monkeypatch.setattr("quinion.embed.local.benchmark.TRIALS", 2)
     # Moved by a part of its length, a vector has a cosine of 1 less half of that part's square.
     most = (2 * (1 - least)) ** 0.5
     slow, reference = measure(Slow(model)), measure(model)
@@ -127,8 +128,8 @@ def test_the_first_that_is_fast_enough_is_chosen(
     def measure_apart(numerics: Numerics, *_: object) -> Measured:
         return Measured(np.eye(4, 384, dtype=np.float32), times.get(numerics, 1.0))
 
-    monkeypatch.setattr(trial, "is_there", lambda numerics: numerics in times)
-    monkeypatch.setattr(trial, "measure_apart", measure_apart)
+    monkeypatch.setattr(benchmark, "is_there", lambda numerics: numerics in times)
+    monkeypatch.setattr(benchmark, "measure_apart", measure_apart)
     assert try_out(own_cache, None, 1) is chosen
 
 
@@ -136,7 +137,7 @@ def test_the_first_that_is_fast_enough_is_chosen(
 def test_a_trial_that_fails_leaves_what_is_always_there(
     own_cache: Path, monkeypatch: pytest.MonkeyPatch, python: str
 ) -> None:
-    monkeypatch.setattr(trial, "is_there", lambda _: True)
+    monkeypatch.setattr(benchmark, "is_there", lambda _: True)
     monkeypatch.setattr(sys, "executable", python)
     assert try_out(own_cache, None, 1) is Numerics.ONNX
 
@@ -162,7 +163,7 @@ def test_an_engine_that_is_not_to_be_had_is_said(
     own_cache: Path, monkeypatch: pytest.MonkeyPatch, numerics: Numerics
 ) -> None:
     write_note(own_cache, numerics)
-    monkeypatch.setattr(local, "is_there", lambda _: False)
+    monkeypatch.setattr(local_embedder, "is_there", lambda _: False)
     embedder = LocalEmbedder(own_cache, numerics=None)
     with pytest.raises(BadSetting, match=rf"{numerics}.*quinion\[fast\]"):
         embedder.embed(TEXTS)
@@ -221,8 +222,8 @@ FIRST_USE = """
 import sys
 from pathlib import Path
 from threading import Barrier, Thread
-from quinion.embed.numerics import Numerics, open_network
-from quinion.embed.weights import prepare
+from quinion.embed.local.runtimes import Numerics, open_network
+from quinion.embed.local.weights import prepare
 
 sys.setswitchinterval(1e-6)
 network = open_network(Numerics(sys.argv[2]), prepare(Path(sys.argv[1])), 4)

@@ -6,7 +6,7 @@ from threading import Barrier
 import pytest
 
 from quinion.embed import LocalEmbedder
-from quinion.embed.weights import PreparedModel, find_model, prepare
+from quinion.embed.local.weights import PreparedModel, find_model, prepare
 from quinion.errors import ModelUnavailable
 
 

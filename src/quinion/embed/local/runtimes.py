@@ -14,8 +14,8 @@ from pathlib import Path
 from tempfile import NamedTemporaryFile
 from typing import Protocol
 
-from quinion.embed.port import Vectors
-from quinion.embed.weights import PreparedModel
+from quinion.embed.base import Vectors
+from quinion.embed.local.weights import PreparedModel
 from quinion.errors import BadSetting
 
 NOTE = "engine.json"
@@ -61,7 +61,7 @@ def is_there(numerics: Numerics) -> bool:
         return False
     if numerics is Numerics.CTRANSLATE2:
         return True
-    from quinion.embed.openvino import has_bfloat16  # noqa: PLC0415 - it imports OpenVINO
+    from quinion.embed.local.openvino_runtime import has_bfloat16  # noqa: PLC0415 - it imports OpenVINO
 
     return has_bfloat16()
 
@@ -75,15 +75,15 @@ def open_network(numerics: Numerics, model: PreparedModel, threads: int) -> Netw
     # Each of these modules imports its engine.
     match numerics:
         case Numerics.ONNX:
-            from quinion.embed.onnxruntime import OnnxRuntime  # noqa: PLC0415
+            from quinion.embed.local.onnx_runtime import OnnxRuntime  # noqa: PLC0415
 
             return OnnxRuntime(model.graph)
         case Numerics.OPENVINO:
-            from quinion.embed.openvino import OpenVino  # noqa: PLC0415
+            from quinion.embed.local.openvino_runtime import OpenVino  # noqa: PLC0415
 
             return OpenVino(model.graph, threads)
         case Numerics.CTRANSLATE2:
-            from quinion.embed.ctranslate2 import CTranslate2  # noqa: PLC0415
+            from quinion.embed.local.ctranslate2_runtime import CTranslate2  # noqa: PLC0415
 
             return CTranslate2(model, threads)
 

@@ -5,10 +5,10 @@ from enum import StrEnum
 
 from pydantic import SecretStr
 
-from quinion.embed.mlx import MLXEmbedder
-from quinion.embed.ollama import OllamaEmbedder
-from quinion.embed.openai import OpenAIEmbedder
-from quinion.embed.port import Embedder
+from quinion.embed.base import Embedder
+from quinion.embed.remote.mlx import MLXEmbedder
+from quinion.embed.remote.ollama import OllamaEmbedder
+from quinion.embed.remote.openai import OpenAIEmbedder
 from quinion.errors import BadSetting
 
 OLLAMA_HOST = "http://localhost:11434"

