@@ -27,7 +27,7 @@ from mcp.client.stdio import StdioServerParameters, get_default_environment, std
 
 from bench.processes import newest_child
 from quinion.cli.ingest import AT_ONCE
-from quinion.host.attach import ask_to_leave
+from quinion.daemon.client import ask_to_leave
 from quinion.store.lock import read_holder
 
 ROOT = Path(__file__).parents[1]

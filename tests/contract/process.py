@@ -21,7 +21,7 @@ from mcp.client.sse import sse_client
 from mcp.client.stdio import stdio_client
 from mcp.client.streamable_http import streamable_http_client
 
-from quinion.host.attach import LOG_NAME
+from quinion.daemon.client import LOG_NAME
 from quinion.store.lock import is_held
 from tests.contract.session import Ask, Session, open_session
 

@@ -13,9 +13,9 @@ import pytest
 from mcp.shared.exceptions import MCPError
 
 from quinion import __version__
+from quinion.daemon import client as daemon_client
+from quinion.daemon.handshake import Hello
 from quinion.errors import HomeInUse
-from quinion.host import attach
-from quinion.host.greeting import Hello
 from quinion.settings import Settings
 from quinion.store.lock import is_held
 from tests.contract.conftest import NewHome
@@ -49,7 +49,7 @@ def home(new_home: NewHome) -> Iterator[Home]:
     """A home of a test's own; an engine that it leaves in the background is ended."""
     home = new_home()
     yield home
-    attach.ask_to_leave(home.path)
+    daemon_client.ask_to_leave(home.path)
     assert "Traceback" not in home.engine_log
 
 
@@ -155,12 +155,15 @@ def test_an_engine_of_another_version_is_told_from_ours(home: Home) -> None:
     with client(home):
         engine = engine_of(home)
         with pytest.raises(HomeInUse, match=rf"{engine.pid}.*{__version__}.*0\.0\.1.*quinion stop"):
-            attach._greet(home.path, Hello("0.0.1", "document-store", "", settings.dump()))
+            daemon_client._greet(home.path, Hello("0.0.1", "document-store", "", settings.dump()))
     with client_of_a_lasting_engine(home):
         engine = engine_of(home)
     # Nobody needs it any more, so it makes room.
     time.sleep(0.5)
-    assert attach._greet(home.path, Hello("0.0.1", "document-store", "", settings.dump())) is None
+    assert (
+        daemon_client._greet(home.path, Hello("0.0.1", "document-store", "", settings.dump()))
+        is None
+    )
     engine.wait(PATIENCE_S)
 
 
@@ -320,7 +323,7 @@ def test_many_clients_that_start_at_once_share_one_engine(home: Home, files: Pat
         engines = [
             process
             for process in psutil.process_iter(["cmdline", "environ"])
-            if "quinion.host.background" in (process.info["cmdline"] or [])
+            if "quinion.daemon.background" in (process.info["cmdline"] or [])
             and (process.info["environ"] or {}).get("QUINION_HOME") == str(home.path)
         ]
         assert engines == [engine_of(home)]

@@ -9,7 +9,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from quinion.host.attach import ask_to_leave
+from quinion.daemon.client import ask_to_leave
 from tests.contract.conftest import NewHome
 from tests.contract.document_store.asking import ingest, list_documents, read_text
 from tests.contract.docvec.asking import done

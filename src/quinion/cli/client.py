@@ -11,10 +11,10 @@ from typing import Any
 from anyio.abc import UNIXSocketStream
 from mcp import Client
 
+from quinion.daemon.client import Patience, find
+from quinion.daemon.jsonrpc_stream import Lines, exchange
+from quinion.daemon.socket_server import open_door
 from quinion.errors import HomeInUse, QuinionError
-from quinion.host.attach import Patience, find
-from quinion.host.door import open_door
-from quinion.host.lines import Lines, exchange
 from quinion.pipeline.engine import in_thread, open_engine
 from quinion.servers.catalog import Entry, find_server
 from quinion.settings import Settings

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from quinion.cli.options import Json, tell
-from quinion.host.attach import ask_to_leave
+from quinion.daemon.client import ask_to_leave
 from quinion.pipeline.home import hold_home, store_place
 from quinion.servers.document_store import records as document_store
 from quinion.servers.policy_kb import records as policy_kb

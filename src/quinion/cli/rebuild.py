@@ -3,7 +3,7 @@
 from dataclasses import asdict
 
 from quinion.cli.options import tell
-from quinion.host.attach import ask_to_leave
+from quinion.daemon.client import ask_to_leave
 from quinion.pipeline.home import hold_home, store_place
 from quinion.servers.catalog import CATALOG
 from quinion.settings import Settings

@@ -11,9 +11,9 @@ from mcp import Client
 from quinion.cli.client import call
 from quinion.cli.files import find_documents
 from quinion.cli.report import fail
+from quinion.daemon.client import ask_to_leave
+from quinion.daemon.socket_server import Door, open_door
 from quinion.errors import InvalidInput, QuinionError
-from quinion.host.attach import ask_to_leave
-from quinion.host.door import Door, open_door
 from quinion.pipeline.engine import in_thread, open_engine
 from quinion.servers import document_store, mistral_ocr
 from quinion.servers.catalog import CATALOG, Entry, find_server

@@ -1,7 +1,7 @@
 """`quinion stdio`: one server for one desktop client."""
 
-from quinion.host.attach import attach
-from quinion.host.stdio import serve_stdio
+from quinion.daemon.client import attach
+from quinion.daemon.stdio import serve_stdio
 from quinion.servers import mistral_ocr
 from quinion.servers.catalog import find_server
 from quinion.settings import Settings

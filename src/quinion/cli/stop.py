@@ -4,7 +4,7 @@ import json
 
 import typer
 
-from quinion.host.attach import ask_to_leave
+from quinion.daemon.client import ask_to_leave
 from quinion.servers.catalog import CATALOG
 from quinion.settings import Settings
 

@@ -10,7 +10,7 @@ import anyio
 import pytest
 
 from quinion.cli.client import call, connect
-from quinion.host.attach import ask_to_leave, attach
+from quinion.daemon.client import ask_to_leave, attach
 from quinion.settings import Settings
 from tests.element_documents import Paper
 from tests.unit.cli.conftest import Run

@@ -14,8 +14,8 @@ from mcp.client.stdio import stdio_client
 from quinion.cli.client import Answer, call
 from quinion.cli.doctor.finding import Finding
 from quinion.cli.entries import describe_start
+from quinion.daemon.client import LOG_NAME
 from quinion.errors import QuinionError
-from quinion.host.attach import LOG_NAME
 from quinion.servers.catalog import CATALOG
 from quinion.settings import Settings
 from quinion.store.lock import Holder, is_held, read_holder

@@ -13,8 +13,8 @@ from contextlib import suppress
 
 import anyio
 
+from quinion.daemon.handshake import Reply
 from quinion.errors import QuinionError
-from quinion.host.greeting import Reply
 from quinion.settings import Settings
 
 log = logging.getLogger(__name__)
@@ -36,7 +36,7 @@ def main(report: int) -> None:
 
 async def _serve(settings: Settings, report: int) -> None:
     # Here, not above: the process that started this waits for the fork.
-    from quinion.host.door import Door, open_door  # noqa: PLC0415
+    from quinion.daemon.socket_server import Door, open_door  # noqa: PLC0415
     from quinion.pipeline.engine import open_engine  # noqa: PLC0415
 
     async def stop_on_signal(door: Door) -> None:

@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import BinaryIO
 
 from quinion import __version__
+from quinion.daemon.handshake import Hello, Reply
 from quinion.errors import HomeInUse, QuinionError
-from quinion.host.greeting import Hello, Reply
 from quinion.settings import Settings
 from quinion.store.lock import in_use, is_held, read_holder, unusable
 
@@ -95,7 +95,7 @@ def _start(settings: Settings, log: BinaryIO) -> None:
     with os.fdopen(read, "rb") as report:
         try:
             process = subprocess.Popen(
-                [sys.executable, "-m", "quinion.host.background", str(write)],
+                [sys.executable, "-m", "quinion.daemon.background", str(write)],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.DEVNULL,
                 stderr=log,

@@ -24,9 +24,9 @@ from mcp.types import (
 )
 
 from quinion import __version__
+from quinion.daemon.handshake import Hello, Reply
+from quinion.daemon.jsonrpc_stream import GONE, Lines, exchange
 from quinion.errors import HomeInUse, InvalidInput, QuinionError
-from quinion.host.greeting import Hello, Reply
-from quinion.host.lines import GONE, Lines, exchange
 from quinion.pipeline.engine import Engine
 from quinion.pipeline.tasks import as_raised
 from quinion.servers.catalog import COMMON, Entry, differing, find_server
