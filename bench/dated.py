@@ -20,7 +20,9 @@ from time import perf_counter
 import anyio
 import numpy as np
 
+from quinion.concurrency import in_thread
 from quinion.embed.base import Vectors
+from quinion.engine import Write, open_engine
 from quinion.model.policy import (
     PolicyCategory,
     PolicyDraft,
@@ -30,7 +32,6 @@ from quinion.model.policy import (
 )
 from quinion.model.record import Record
 from quinion.model.section import SectionChunk
-from quinion.pipeline.engine import Write, in_thread, open_engine
 from quinion.servers import policy_kb
 from quinion.servers.policy_kb.knowledge import KnowledgeBase
 from quinion.servers.policy_kb.records import CHUNKS, chunk_records

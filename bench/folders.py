@@ -25,8 +25,8 @@ from mcp import Client
 
 from bench.processes import measure_cpu_s, watch_memory
 from bench.sides import run_peer, run_server
+from quinion.engine import open_engine
 from quinion.extract.textfile import read_text
-from quinion.pipeline.engine import open_engine
 from quinion.servers.docvec.records import Shelf
 from quinion.settings import Settings
 

@@ -21,8 +21,8 @@ from bench.processes import measure_cpu_s
 from bench.sides import PeerSession, run_peer
 from bench.table import spread, table
 from bench.truths import Truths, find_truths, word_accuracy
-from quinion.pipeline.tasks import together
-from quinion.pipeline.workers import Workers
+from quinion.concurrency import together
+from quinion.workers.pool import Workers
 
 PDF_PAGES = (
     *(("planning/coventry/art_4_stonleigh_road.pdf", page) for page in (1, 2, 3, 4)),

@@ -18,7 +18,7 @@ from time import perf_counter
 import anyio
 import psutil  # type: ignore[import-untyped,unused-ignore]
 
-from quinion.priority import NICENESS
+from quinion.runtime_tuning import NICENESS
 from quinion.store.chroma.replicator import QUIET_S
 
 SAMPLE_EVERY_S = 0.2

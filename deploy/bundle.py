@@ -29,9 +29,9 @@ from deploy.servers import (
     describe_for_bundle,
     describe_for_registry,
 )
+from quinion.engine import open_engine
 from quinion.extract.pdf.mupdf import pymupdf
-from quinion.pipeline.engine import open_engine
-from quinion.servers.catalog import CATALOG
+from quinion.servers.registry import CATALOG
 from quinion.settings import Settings
 
 ROOT = Path(__file__).parents[1]

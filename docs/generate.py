@@ -18,8 +18,8 @@ from mistral_ocr_mcp.settings import Settings as OcrSettings
 
 from quinion.cli.main import GROUPS, app, load_group
 from quinion.cli.report import EXIT_MEANINGS
-from quinion.pipeline.engine import open_engine
-from quinion.servers.catalog import CATALOG
+from quinion.engine import open_engine
+from quinion.servers.registry import CATALOG
 from quinion.settings import Settings
 
 DOCS = Path(__file__).parent

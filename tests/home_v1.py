@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 from mcp import Client
 
+from quinion.engine import Engine
 from quinion.model.record import Metadata
-from quinion.pipeline.engine import Engine
-from quinion.servers.catalog import CATALOG
+from quinion.servers.registry import CATALOG
 from quinion.settings import Settings
 from quinion.store.base import Selector, VectorStore
 

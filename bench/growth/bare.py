@@ -11,7 +11,7 @@ from anyio.from_thread import start_blocking_portal
 
 from bench.growth.fill import SHELF
 from bench.peer import RESULTS, serve
-from quinion.pipeline.engine import Engine, open_engine
+from quinion.engine import Engine, open_engine
 from quinion.servers.docvec.filters import read_filters
 from quinion.settings import Settings
 

@@ -22,9 +22,10 @@ from chromadb.config import Settings as ChromaSettings
 from bench.growth.made import STEP, load
 from bench.mirror import flush_mirror
 from bench.processes import measure_memory_mb
+from quinion.concurrency import in_thread
 from quinion.embed.base import Vectors
+from quinion.engine import open_engine
 from quinion.model.record import Record
-from quinion.pipeline.engine import in_thread, open_engine
 from quinion.servers.docvec.indexing import GROUP_CHUNKS
 from quinion.servers.docvec.records import Shelf
 from quinion.settings import Settings

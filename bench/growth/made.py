@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quinion.embed.base import Vectors
+from quinion.ingest.source import Source
 from quinion.model.passage import Format, Passage
 from quinion.model.record import Record
-from quinion.pipeline.source import Source
 from quinion.servers.docvec.records import ID_CHARACTERS, File, chunk_records
 
 FILE_CHUNKS = 200

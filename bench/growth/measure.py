@@ -20,7 +20,7 @@ from bench.part import Part, Setting
 from bench.sides import ROOT, run_peer
 from quinion.embed.base import Vectors
 from quinion.embed.local.embedder import LocalEmbedder
-from quinion.pipeline.engine import ENGINES
+from quinion.engine import ENGINES
 from quinion.settings import Settings
 
 SIZES = (10_000, 100_000, 1_000_000)

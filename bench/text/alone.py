@@ -25,14 +25,15 @@ from bench.processes import measure_cpu_s, measure_embedding_s
 from bench.sides import our_variables
 from quinion.chunk.recursive import chunk_pages, join_pages
 from quinion.cli.ingest import AT_ONCE
+from quinion.concurrency import in_thread
 from quinion.embed.base import Vectors
+from quinion.engine import Engine, Write, open_engine
+from quinion.ingest import documents
+from quinion.ingest.documents import Reading
+from quinion.ingest.progress import no_progress
+from quinion.ingest.source import Source, admit
 from quinion.model.chunk import Chunk
 from quinion.model.page import document_method
-from quinion.pipeline import ingest
-from quinion.pipeline.engine import Engine, Write, in_thread, open_engine
-from quinion.pipeline.ingest import Reading
-from quinion.pipeline.progress import no_progress
-from quinion.pipeline.source import Source, admit
 from quinion.servers.document_store.classify import classify
 from quinion.servers.document_store.ingest import EXTENSIONS
 from quinion.servers.document_store.records import (
@@ -94,7 +95,7 @@ class Stages:
     async def _read(self, file: str) -> None:
         settings = self._engine.settings
         source = await in_thread(admit, file, EXTENSIONS, ())
-        reading = await ingest.read(
+        reading = await documents.read(
             self._engine,
             source,
             ocr=settings.enable_ocr,
@@ -109,7 +110,7 @@ class Stages:
     async def _embed(self, file: str) -> None:
         held = self._held[file]
         pages = held.reading.inspection.page_count
-        held.vectors = await ingest.embed(self._engine, held.chunks, pages, no_progress)
+        held.vectors = await documents.embed(self._engine, held.chunks, pages, no_progress)
 
     async def _store(self, file: str) -> None:
         held = self._held[file]

@@ -16,7 +16,7 @@ from mcp.types import (
     TextResourceContents,
 )
 
-from quinion.servers.contract import as_json
+from quinion.servers.base import as_json
 from tests.contract.session import Answer, Session
 
 LARGEST = 1 << 20

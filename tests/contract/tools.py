@@ -5,7 +5,7 @@ from typing import Any
 import jsonschema  # type: ignore[import-untyped]
 from mcp.types import Tool
 
-from quinion.servers.catalog import CATALOG
+from quinion.servers.registry import CATALOG
 from tests.contract.session import Session
 
 Parameter = tuple[str, str, set[str], bool, object]

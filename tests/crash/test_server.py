@@ -13,7 +13,7 @@ import psutil
 import pytest
 from mcp import Client
 
-from quinion.pipeline.engine import open_engine
+from quinion.engine import open_engine
 from quinion.servers import document_store
 from quinion.servers.document_store.records import CHUNKS, REGISTRY
 from quinion.settings import Settings

@@ -21,8 +21,8 @@ import onnxruntime  # type: ignore[import-untyped]  # noqa: F401 - here, so that
 import redis
 import tokenizers  # noqa: F401
 
+from quinion.engine import open_engine
 from quinion.errors import QuinionError
-from quinion.pipeline.engine import open_engine
 from quinion.settings import Settings
 from quinion.store.factory import STORE
 from tests.chroma_server import ChromaServer, chroma_server

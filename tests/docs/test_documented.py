@@ -8,8 +8,8 @@ import pytest
 import typer.main
 
 from quinion.cli.main import GROUPS, app, load_group
-from quinion.pipeline.engine import open_engine
-from quinion.servers.catalog import CATALOG
+from quinion.engine import open_engine
+from quinion.servers.registry import CATALOG
 from quinion.settings import Settings
 
 ROOT = Path(__file__).parents[2]

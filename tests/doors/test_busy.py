@@ -9,10 +9,10 @@ from mcp import Client
 from mcp.types import CallToolResult
 from pydantic import BaseModel
 
-from quinion.pipeline.engine import open_engine
-from quinion.servers import contract
-from quinion.servers.catalog import CATALOG
-from quinion.servers.contract import MOST_READING, MOST_WRITING, ContractServer, make_tool
+from quinion.engine import open_engine
+from quinion.servers import base
+from quinion.servers.base import MOST_READING, MOST_WRITING, ContractServer, make_tool
+from quinion.servers.registry import CATALOG
 from quinion.settings import Settings
 
 WRITING = {
@@ -87,7 +87,7 @@ async def test_busy_is_said_in_the_words_of_each_contract(
     tool, arguments = WRITING[name]
     async with open_engine(Settings(home=tmp_path)) as engine:
         async with Client(CATALOG[name].load().build(engine)) as client:
-            monkeypatch.setattr(contract, "MOST_WRITING", 0)
+            monkeypatch.setattr(base, "MOST_WRITING", 0)
             answer = (await client.call_tool(tool, arguments)).structured_content
             monkeypatch.undo()
             after = (await client.call_tool(tool, arguments)).structured_content

@@ -12,7 +12,7 @@ import pytest
 from mcp.server.mcpserver import MCPServer
 
 from quinion.servers.http import MOST_CONNECTIONS, MOST_SESSIONS, SESSION_IDLE_S, build_app
-from quinion.servers.patience import BODY_S, HEAD_S
+from quinion.servers.http_limits import BODY_S, HEAD_S
 from quinion.settings import Settings
 from tests.contract.conftest import NewHome
 from tests.contract.endpoints import INITIALIZE, JSON_RPC

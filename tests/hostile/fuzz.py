@@ -21,11 +21,11 @@ from typing import Any
 import anyio
 from mcp import MCPError
 
+from quinion.concurrency import together
 from quinion.embed.local.weights import prepare
 from quinion.errors import FileProblem, QuinionError
-from quinion.pipeline.frames import Frame
-from quinion.pipeline.tasks import together
-from quinion.pipeline.workers import Workers
+from quinion.workers.framing import Frame
+from quinion.workers.pool import Workers
 from tests.contract.process import Home
 from tests.documents import PROSE, text_pdf
 from tests.hostile import report

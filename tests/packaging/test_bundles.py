@@ -16,7 +16,7 @@ from mcp import StdioServerParameters
 
 from deploy.bundle import MCPB, REGISTRY, ROOT, make_bundle, run_mcpb
 from deploy.servers import NAMESPACE, SERVERS, Server, describe_for_registry
-from quinion.servers.catalog import CATALOG
+from quinion.servers.registry import CATALOG
 from tests.contract.session import Session, open_session
 from tests.documents import PROSE, Text, make_pdf
 

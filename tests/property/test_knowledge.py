@@ -11,11 +11,12 @@ from pathlib import Path
 import anyio
 import pytest
 
+from quinion.concurrency import in_thread
+from quinion.engine import open_engine
 from quinion.errors import PolicyProblem
+from quinion.ingest.progress import no_progress
 from quinion.model.dates import date_to_int
 from quinion.model.policy import PolicyCategory, PolicyDraft, Revision, RevisionDraft, RevisionEdit
-from quinion.pipeline.engine import in_thread, open_engine
-from quinion.pipeline.progress import no_progress
 from quinion.servers import policy_kb
 from quinion.servers.policy_kb.check import find_problems
 from quinion.servers.policy_kb.ingest import Ingestion

@@ -8,11 +8,11 @@ from typing import Any
 
 import anyio
 
+from quinion.backup import restore
 from quinion.cli.client import call, connect
 from quinion.cli.options import tell
 from quinion.errors import InvalidInput, QuinionError
-from quinion.pipeline.home import hold_home, store_place
-from quinion.pipeline.keeping import restore
+from quinion.home import hold_home, store_place
 from quinion.servers import document_store
 from quinion.settings import Settings
 from quinion.store.archive import MANIFEST

@@ -11,12 +11,13 @@ from typing import Any
 from anyio.abc import UNIXSocketStream
 from mcp import Client
 
+from quinion.concurrency import in_thread
 from quinion.daemon.client import Patience, find
 from quinion.daemon.jsonrpc_stream import Lines, exchange
 from quinion.daemon.socket_server import open_door
+from quinion.engine import open_engine
 from quinion.errors import HomeInUse, QuinionError
-from quinion.pipeline.engine import in_thread, open_engine
-from quinion.servers.catalog import Entry, find_server
+from quinion.servers.registry import Entry, find_server
 from quinion.settings import Settings
 
 Answer = dict[str, Any]

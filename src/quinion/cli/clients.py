@@ -19,7 +19,7 @@ import platformdirs
 from quinion.cli.configfile import Config
 from quinion.cli.entries import PROGRAM, Start, Way
 from quinion.errors import BadSetting, InvalidInput, QuinionError
-from quinion.servers.catalog import CATALOG
+from quinion.servers.registry import CATALOG
 from quinion.settings import Settings
 
 TOKEN = "MCP_API_KEY"  # noqa: S105 - the name of the variable

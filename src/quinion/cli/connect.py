@@ -28,7 +28,7 @@ from quinion.cli.clients import (
 from quinion.cli.configfile import Config, back_up, change_config, read_config
 from quinion.cli.entries import Address, Start, Way, describe_start, find_addresses
 from quinion.errors import InvalidInput, QuinionError
-from quinion.servers.catalog import CATALOG, find_server
+from quinion.servers.registry import CATALOG, find_server
 from quinion.settings import Settings
 
 UV_CACHE = "archive-v0"

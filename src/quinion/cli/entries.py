@@ -11,7 +11,7 @@ from pathlib import Path
 from pydantic import SecretStr
 
 from quinion.errors import QuinionError
-from quinion.servers.catalog import CATALOG, COMMON, Entry, find_server
+from quinion.servers.registry import CATALOG, COMMON, Entry, find_server
 from quinion.settings import Settings
 from quinion.store.lock import is_held, read_holder
 

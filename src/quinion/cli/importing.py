@@ -7,7 +7,7 @@ import typer
 
 from quinion.cli.options import Json, tell
 from quinion.daemon.client import ask_to_leave
-from quinion.pipeline.home import hold_home, store_place
+from quinion.home import hold_home, store_place
 from quinion.servers.document_store import records as document_store
 from quinion.servers.policy_kb import records as policy_kb
 from quinion.settings import Settings

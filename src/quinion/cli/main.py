@@ -68,7 +68,7 @@ def main() -> None:
 
 
 def _name_servers() -> list[str]:
-    from quinion.servers.catalog import CATALOG
+    from quinion.servers.registry import CATALOG
 
     return list(CATALOG)
 

@@ -5,12 +5,12 @@ import sys
 import anyio
 import typer
 
-from quinion.pipeline.workers import Workers
 from quinion.servers.http import LOOPBACK, Site, serve_sites
 from quinion.servers.ocr_api import NAME, build_app
 from quinion.servers.ocr_api.files import open_files
 from quinion.servers.ocr_api.reading import WORKER, Reader
 from quinion.settings import Settings
+from quinion.workers.pool import Workers
 
 PORT = 3007
 

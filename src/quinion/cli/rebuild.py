@@ -4,8 +4,8 @@ from dataclasses import asdict
 
 from quinion.cli.options import tell
 from quinion.daemon.client import ask_to_leave
-from quinion.pipeline.home import hold_home, store_place
-from quinion.servers.catalog import CATALOG
+from quinion.home import hold_home, store_place
+from quinion.servers.registry import CATALOG
 from quinion.settings import Settings
 from quinion.store.rebuild import RebuildReport, rebuild
 

@@ -11,15 +11,16 @@ from mcp import Client
 from quinion.cli.client import call
 from quinion.cli.files import find_documents
 from quinion.cli.report import fail
+from quinion.concurrency import in_thread
 from quinion.daemon.client import ask_to_leave
 from quinion.daemon.socket_server import Door, open_door
+from quinion.engine import open_engine
 from quinion.errors import InvalidInput, QuinionError
-from quinion.pipeline.engine import in_thread, open_engine
 from quinion.servers import document_store, mistral_ocr
-from quinion.servers.catalog import CATALOG, Entry, find_server
 from quinion.servers.document_store.ingest import EXTENSIONS
 from quinion.servers.document_store.records import REGISTRY
 from quinion.servers.http import Endpoint, choose_host, serve
+from quinion.servers.registry import CATALOG, Entry, find_server
 from quinion.settings import Settings
 
 SAMPLE_REF = "26/00001/FUL"

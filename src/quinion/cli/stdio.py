@@ -3,7 +3,7 @@
 from quinion.daemon.client import attach
 from quinion.daemon.stdio import serve_stdio
 from quinion.servers import mistral_ocr
-from quinion.servers.catalog import find_server
+from quinion.servers.registry import find_server
 from quinion.settings import Settings
 
 

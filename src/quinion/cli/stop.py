@@ -5,7 +5,7 @@ import json
 import typer
 
 from quinion.daemon.client import ask_to_leave
-from quinion.servers.catalog import CATALOG
+from quinion.servers.registry import CATALOG
 from quinion.settings import Settings
 
 

@@ -11,7 +11,7 @@ from rich.table import Column, Table
 
 from quinion.cli.client import Answer, call, connect
 from quinion.errors import QuinionError
-from quinion.servers.catalog import CATALOG
+from quinion.servers.registry import CATALOG
 from quinion.settings import Settings
 
 

@@ -37,7 +37,7 @@ def main(report: int) -> None:
 async def _serve(settings: Settings, report: int) -> None:
     # Here, not above: the process that started this waits for the fork.
     from quinion.daemon.socket_server import Door, open_door  # noqa: PLC0415
-    from quinion.pipeline.engine import open_engine  # noqa: PLC0415
+    from quinion.engine import open_engine  # noqa: PLC0415
 
     async def stop_on_signal(door: Door) -> None:
         with anyio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:

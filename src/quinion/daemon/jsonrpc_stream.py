@@ -9,7 +9,7 @@ from mcp.client._transport import TransportStreams
 from mcp.shared.message import SessionMessage
 from mcp.types import JSONRPCMessage, jsonrpc_message_adapter
 
-from quinion.pipeline.tasks import as_raised
+from quinion.concurrency import as_raised
 
 READ_BYTES = 1 << 16
 LAST_WORDS_S = 5.0

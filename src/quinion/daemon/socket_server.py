@@ -24,14 +24,14 @@ from mcp.types import (
 )
 
 from quinion import __version__
+from quinion.concurrency import as_raised
 from quinion.daemon.handshake import Hello, Reply
 from quinion.daemon.jsonrpc_stream import GONE, Lines, exchange
+from quinion.engine import Engine
 from quinion.errors import HomeInUse, InvalidInput, QuinionError
-from quinion.pipeline.engine import Engine
-from quinion.pipeline.tasks import as_raised
-from quinion.servers.catalog import COMMON, Entry, differing, find_server
-from quinion.servers.contract import ContractServer
-from quinion.servers.where import CLIENT_FOLDER
+from quinion.servers.base import ContractServer
+from quinion.servers.client_cwd import CLIENT_FOLDER
+from quinion.servers.registry import COMMON, Entry, differing, find_server
 from quinion.settings import Settings
 from quinion.store.lock import Holder
 

@@ -13,8 +13,8 @@ from pydantic import BaseModel, Field, SecretStr
 from quinion.enrich.answers import clean_description, clean_latex
 from quinion.enrich.prompts import make_prompt, wants_latex
 from quinion.errors import EnricherUnavailable
+from quinion.http_client import JsonClient, Refused, Service, complete_openai, parse_address
 from quinion.model.element import Element
-from quinion.web import JsonClient, Refused, Service, complete_openai, parse_address
 
 HOST = "DOCLIBRARY_VISION_URL"
 MAX_TOKENS = 2_000

@@ -6,8 +6,8 @@ It is written into the home and nowhere else, whoever asks for it; the command t
 from mcp.server.mcpserver.tools import Tool
 from pydantic import BaseModel
 
-from quinion.pipeline.engine import Engine
-from quinion.servers.contract import make_tool
+from quinion.engine import Engine
+from quinion.servers.base import make_tool
 
 
 class BackedUp(BaseModel):

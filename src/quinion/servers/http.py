@@ -27,7 +27,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from quinion.errors import BadSetting
 from quinion.servers.auth import OPEN_PATHS, BearerAuth, Wording
-from quinion.servers.patience import ImpatientProtocol, TimedBody
+from quinion.servers.http_limits import ImpatientProtocol, TimedBody
 from quinion.settings import Settings
 
 log = logging.getLogger(__name__)

@@ -9,10 +9,11 @@ from mcp.server.mcpserver import Context
 from mcp.server.mcpserver.tools import Tool
 from pydantic import BaseModel
 
+from quinion.concurrency import in_thread
+from quinion.engine import Engine
 from quinion.errors import StoreUnavailable
-from quinion.pipeline.engine import Engine, in_thread
-from quinion.servers.contract import make_tool, report_to
-from quinion.servers.room import how_many_fit
+from quinion.servers.base import make_tool, report_to
+from quinion.servers.response_size import how_many_fit
 
 FindProblems = Callable[[], Awaitable[list[str]]]
 Repair = Callable[[], Awaitable[list[str]]]

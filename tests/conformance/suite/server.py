@@ -23,7 +23,7 @@ from mcp.types import (
 )
 from pydantic import BaseModel
 
-from quinion.servers.contract import ContractServer, make_tool
+from quinion.servers.base import ContractServer, make_tool
 from quinion.servers.http import LOOPBACK, Endpoint, serve
 from quinion.settings import Settings
 from tests.conformance.suite import contents, questions

@@ -9,7 +9,7 @@ from typing import Any
 from mcp.types import CallToolResult, ImageContent, TextContent
 from PIL import Image
 
-from quinion.servers.contract import as_json
+from quinion.servers.base import as_json
 from tests.contract.session import Answer, Session
 
 LARGEST = 1 << 20

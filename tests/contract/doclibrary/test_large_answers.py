@@ -13,7 +13,7 @@ import pytest
 from PIL import Image
 
 from quinion.extract.pdf.mupdf import pymupdf
-from quinion.pipeline.home import store_place
+from quinion.home import store_place
 from quinion.servers.doclibrary.records import DOCUMENTS, Document, count_types, document_record
 from quinion.settings import Settings
 from quinion.store.factory import open_store

@@ -22,7 +22,7 @@ for size in ({MORE_MB // 2}, {MORE_MB}, 0):
 SPENT_S = 0.3
 TWO_THREADS = f"""
 import threading, time
-from quinion.priority import give_way
+from quinion.runtime_tuning import lower_priority
 
 done = threading.Barrier(3)
 
@@ -33,7 +33,7 @@ def work(prepare):
     done.wait()
     done.wait()
 
-for prepare in (give_way, lambda: None):
+for prepare in (lower_priority, lambda: None):
     threading.Thread(target=work, args=(prepare,)).start()
 done.wait()
 print("done", flush=True)

@@ -17,7 +17,7 @@ import pytest
 from quinion.cli.client import call, connect
 from quinion.cli.main import main
 from quinion.embed.local.weights import prepare
-from quinion.pipeline.engine import open_engine
+from quinion.engine import open_engine
 from quinion.settings import Settings
 from quinion.store.base import Selector
 from tests.documents import PROSE, text_pdf

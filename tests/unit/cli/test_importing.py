@@ -10,6 +10,7 @@ import pytest
 from mcp import Client
 
 from quinion.cli.client import call, connect
+from quinion.engine import open_engine
 from quinion.model.policy import (
     PolicyCategory,
     PolicyDraft,
@@ -17,7 +18,6 @@ from quinion.model.policy import (
     RevisionStatus,
     RevisionUpdate,
 )
-from quinion.pipeline.engine import open_engine
 from quinion.servers import document_store, policy_kb
 from quinion.servers.document_store.records import CHUNKS, REGISTRY
 from quinion.servers.policy_kb.records import CHUNKS as POLICIES

@@ -8,8 +8,8 @@ from pathlib import Path
 import anyio
 import pytest
 
+from quinion.engine import open_engine
 from quinion.model.policy import SEED_POLICIES, RevisionStatus, RevisionUpdate
-from quinion.pipeline.engine import open_engine
 from quinion.servers.policy_kb.records import CHUNKS
 from quinion.settings import Settings
 from quinion.store.registry import PolicyRegistry, open_registry

@@ -8,8 +8,8 @@ import anyio
 import pytest
 
 from quinion.cli.client import call, connect
+from quinion.engine import open_engine
 from quinion.model.policy import PolicyCategory, PolicyDraft, RevisionDraft, RevisionUpdate
-from quinion.pipeline.engine import open_engine
 from quinion.servers.doclibrary.records import CONTENT, DOCUMENTS
 from quinion.servers.document_store.records import CHUNKS, REGISTRY
 from quinion.servers.docvec.records import Shelf

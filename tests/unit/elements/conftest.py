@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from quinion.model.element import Element, element_of_json
-from quinion.pipeline.frames import LENGTH_BYTES, Frame, decode, decode_length, encode
+from quinion.workers.framing import LENGTH_BYTES, Frame, decode, decode_length, encode
 
 
 class Worker:
@@ -22,7 +22,7 @@ class Worker:
 
     def __init__(self) -> None:
         self._process = subprocess.Popen(
-            [sys.executable, "-P", "-m", "quinion.pipeline.element_worker"],
+            [sys.executable, "-P", "-m", "quinion.workers.element_worker"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             start_new_session=True,

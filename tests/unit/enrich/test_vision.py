@@ -9,7 +9,7 @@ import pytest
 from PIL import Image
 from pydantic import SecretStr
 
-from quinion import web
+from quinion import http_client
 from quinion.enrich.answers import MAX_DESCRIPTION
 from quinion.enrich.prompts import make_prompt
 from quinion.enrich.vision import NotDescribed, Remark, Vision
@@ -202,7 +202,7 @@ def test_a_server_that_does_not_come_to_an_end_is_left(server: VisionServer, fau
 def test_an_answer_that_does_not_end_is_left(
     server: VisionServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(web, "MAX_ANSWER_BYTES", 1_000_000)
+    monkeypatch.setattr(http_client, "MAX_ANSWER_BYTES", 1_000_000)
     server.always = tell("A" * 1_100_000)
     with pytest.raises(EnricherUnavailable, match="sends more than an answer can be"):
         make(server).describe(png(), CHART)

@@ -3,8 +3,8 @@ from pathlib import Path
 import pytest
 from mcp import Client
 
+from quinion.engine import open_engine
 from quinion.errors import DocumentMissing
-from quinion.pipeline.engine import open_engine
 from quinion.servers import document_store
 from quinion.servers.document_store.ingest import delete_document
 from quinion.servers.document_store.records import CHUNKS, REGISTRY

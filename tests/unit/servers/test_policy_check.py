@@ -6,9 +6,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from quinion.concurrency import in_thread
+from quinion.engine import Engine, open_engine
 from quinion.model.policy import PolicyCategory, PolicyDraft, RevisionDraft, RevisionUpdate
 from quinion.model.record import Record
-from quinion.pipeline.engine import Engine, in_thread, open_engine
 from quinion.servers import policy_kb
 from quinion.servers.policy_kb.check import find_problems, repair
 from quinion.servers.policy_kb.records import CHUNKS

@@ -14,7 +14,7 @@ from quinion.cli.doctor.finding import Finding
 from quinion.cli.doctor.servers import check_health
 from quinion.cli.entries import find_program
 from quinion.errors import QuinionError
-from quinion.servers.catalog import CATALOG, differing
+from quinion.servers.registry import CATALOG, differing
 from quinion.settings import Settings
 
 VERSION_S = 30.0

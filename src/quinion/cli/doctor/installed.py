@@ -11,8 +11,8 @@ from time import perf_counter
 from quinion import __version__
 from quinion.cli.doctor.finding import Finding
 from quinion.embed.local.embedder import LocalEmbedder
+from quinion.engine import ENGINES
 from quinion.errors import QuinionError
-from quinion.pipeline.engine import ENGINES
 from quinion.settings import Settings
 
 PACKAGES = ("mcp", "chromadb", "pymupdf", "onnxruntime", "tokenizers", "pillow")

@@ -16,7 +16,7 @@ from quinion.cli.doctor.finding import Finding
 from quinion.cli.entries import describe_start
 from quinion.daemon.client import LOG_NAME
 from quinion.errors import QuinionError
-from quinion.servers.catalog import CATALOG
+from quinion.servers.registry import CATALOG
 from quinion.settings import Settings
 from quinion.store.lock import Holder, is_held, read_holder
 

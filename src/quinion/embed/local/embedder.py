@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from quinion.cycles import leave_alone
 from quinion.embed.base import Vectors
 from quinion.embed.batch import form_batches
 from quinion.embed.cache import Remembered
@@ -31,7 +30,7 @@ from quinion.embed.local.runtimes import (
 )
 from quinion.embed.local.weights import MODEL_NAME, WEIGHTS_SHA256, prepare
 from quinion.embed.vectors import check_texts
-from quinion.priority import give_way
+from quinion.runtime_tuning import freeze_gc, lower_priority
 
 if TYPE_CHECKING:
     from quinion.embed.local.tokenizer import ModelTokenizer
@@ -69,7 +68,7 @@ class LocalEmbedder:
         self._loading = RLock()
         self._choosing = Lock()
         self._threads = threads or _count_cores()
-        self._pool = ThreadPoolExecutor(self._threads, "embed", give_way)
+        self._pool = ThreadPoolExecutor(self._threads, "embed", lower_priority)
         # Apart from each other, because their numerics may differ.
         self._texts = Remembered(TEXTS_REMEMBERED, _DIMENSIONS)
         self._queries = Remembered(QUERIES_REMEMBERED, _DIMENSIONS)
@@ -187,7 +186,7 @@ class LocalEmbedder:
         with self._loading:
             if self._light is None:
                 self._light = OnnxRuntime(prepare(self._cache_dir, self._model_dir).light_graph)
-                leave_alone("model for queries")
+                freeze_gc("model for queries")
             return self._light
 
     def _open(self, numerics: Numerics) -> Network:
@@ -197,7 +196,7 @@ class LocalEmbedder:
                 # There, so that the threads that it starts give way as well.
                 opening = self._pool.submit(open_network, numerics, model, self._threads)
                 self._networks[numerics] = opening.result()
-                leave_alone(f"model with {numerics}")
+                freeze_gc(f"model with {numerics}")
             return self._networks[numerics]
 
 

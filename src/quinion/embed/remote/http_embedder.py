@@ -17,7 +17,7 @@ from quinion.embed.encodable import encodable
 from quinion.embed.prompts import find_prompts
 from quinion.embed.vectors import check_texts, cut, unit_rows
 from quinion.errors import ModelUnavailable
-from quinion.web import JsonClient, Refused, Service
+from quinion.http_client import JsonClient, Refused, Service
 
 Rows = Sequence[Sequence[float]]
 

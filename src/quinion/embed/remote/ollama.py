@@ -12,7 +12,7 @@ from pydantic import BaseModel
 
 from quinion.embed.remote.http_embedder import HOST, RemoteEmbedder, Rows, make_service
 from quinion.errors import ModelUnavailable
-from quinion.web import JsonClient, Refused, parse_address
+from quinion.http_client import JsonClient, Refused, parse_address
 
 _SERVICE = make_service("Ollama")
 

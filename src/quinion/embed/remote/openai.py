@@ -11,7 +11,7 @@ from pydantic import BaseModel, SecretStr
 
 from quinion.embed.remote.http_embedder import HOST, RemoteEmbedder, Rows, make_service
 from quinion.errors import ModelUnavailable
-from quinion.web import JsonClient, Refused, complete_openai, parse_address
+from quinion.http_client import JsonClient, Refused, complete_openai, parse_address
 
 _SERVICE = make_service("The embedding server")
 

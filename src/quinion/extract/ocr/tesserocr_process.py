@@ -20,7 +20,7 @@ from importlib.util import find_spec
 from time import monotonic
 
 from quinion.extract.ocr.raster import Raster
-from quinion.memory import give_back
+from quinion.runtime_tuning import release_memory
 
 LANGUAGE = "eng"
 _FOLDER = re.compile(r'in "(.+)"')
@@ -144,7 +144,7 @@ def main(folder: str) -> None:
             # Nothing of a page may show in the next.
             library.Clear()
             library.ClearAdaptiveClassifier()
-            give_back()
+            release_memory()
             answers.write(b"%d\n" % len(table) + table)
             answers.flush()
 

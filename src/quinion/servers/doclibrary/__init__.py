@@ -6,9 +6,9 @@ their answers, and what is kept of a document.
 
 from functools import partial
 
-from quinion.pipeline.engine import Engine
+from quinion.engine import Engine
 from quinion.servers.auth import Refusal
-from quinion.servers.contract import ContractServer
+from quinion.servers.base import ContractServer
 from quinion.servers.doclibrary.answers import Failed
 from quinion.servers.doclibrary.check import find_problems
 from quinion.servers.doclibrary.library import Library

@@ -12,17 +12,17 @@ from dataclasses import replace
 import numpy as np
 
 from quinion.chunk.paged import split_pages
+from quinion.concurrency import KeyedLock, in_thread
 from quinion.embed.base import Vectors
+from quinion.engine import Write
+from quinion.ingest import documents
+from quinion.ingest.elements import find_elements
+from quinion.ingest.files import ANY_PICTURE
+from quinion.ingest.progress import Progress
+from quinion.ingest.source import Source, admit, check_unchanged
 from quinion.model.element import Element
 from quinion.model.page import Page, count_hidden_by_page
 from quinion.model.record import Record
-from quinion.pipeline import ingest
-from quinion.pipeline.elements import find_elements
-from quinion.pipeline.engine import Write, in_thread
-from quinion.pipeline.passages import ANY_PICTURE
-from quinion.pipeline.progress import Progress
-from quinion.pipeline.source import Source, admit, check_unchanged
-from quinion.pipeline.turns import Turns
 from quinion.servers.doclibrary.library import Library
 from quinion.servers.doclibrary.records import (
     CONTENT,
@@ -49,7 +49,7 @@ class Adding:
 
     def __init__(self, library: Library) -> None:
         self._library = library
-        self._turns = Turns()
+        self._locks = KeyedLock()
 
     async def add(
         self, file_path: str, progress: Progress
@@ -63,7 +63,7 @@ class Adding:
         """
         engine = self._library.engine
         source = await in_thread(admit, file_path, EXTENSIONS, engine.settings.read_roots)
-        async with self._turns.take(source.sha256):
+        async with self._locks.hold(source.sha256):
             for document in await self._library.documents():
                 if document.sha256 == source.sha256:
                     return document, False, {}
@@ -74,7 +74,7 @@ class Adding:
         engine = self._library.engine
         options = {"ocr": engine.settings.enable_ocr, "extension": source.path.suffix}
         about = await engine.workers.first("describe", path=str(source.real_path), options=options)
-        reading = await ingest.read(
+        reading = await documents.read(
             engine,
             source,
             ocr=engine.settings.enable_ocr,

@@ -11,9 +11,9 @@ from pydantic import BaseModel, Field
 
 from quinion.model.record import Hit
 from quinion.model.rows import to_csv, to_markdown
-from quinion.servers.contract import Answer, as_json
+from quinion.servers.base import Answer, as_json
 from quinion.servers.doclibrary.records import TEXT, Document, Figure
-from quinion.servers.hiding import NOTE, HiddenText, Warnings, is_flagged
+from quinion.servers.invisible_text import NOTE, HiddenText, Warnings, is_flagged
 
 SHOWN_CHARACTERS = 300
 """Of a result's content."""

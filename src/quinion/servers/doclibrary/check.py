@@ -2,9 +2,9 @@
 
 from collections import Counter
 
+from quinion.concurrency import in_thread
+from quinion.ingest.source import hash_file
 from quinion.model.element import ElementType
-from quinion.pipeline.engine import in_thread
-from quinion.pipeline.source import hash_file
 from quinion.servers.doclibrary.library import Library
 from quinion.servers.doclibrary.records import CONTENT, TEXT, Document
 

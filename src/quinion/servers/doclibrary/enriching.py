@@ -21,13 +21,11 @@ import anyio
 import anyio.from_thread
 import anyio.lowlevel
 
+from quinion.concurrency import KeyedLock, in_thread, together
 from quinion.enrich import prompts
 from quinion.enrich.vision import HOST, NotDescribed, Remark, Vision
 from quinion.errors import BadSetting
-from quinion.pipeline.engine import in_thread
-from quinion.pipeline.progress import Progress
-from quinion.pipeline.tasks import together
-from quinion.pipeline.turns import Turns
+from quinion.ingest.progress import Progress
 from quinion.servers.doclibrary.library import Library
 from quinion.servers.doclibrary.records import CONTENT, Figure, figure_of, figure_record
 from quinion.settings import Settings
@@ -68,7 +66,7 @@ class Enriching:
 
     def __init__(self, library: Library) -> None:
         self._library = library
-        self._turns = Turns()
+        self._locks = KeyedLock()
         self._vision: Vision | None = None
 
     async def enrich(self, slug: str, limit: int | None, progress: Progress) -> Enrichment:
@@ -81,7 +79,7 @@ class Enriching:
             StoreUnavailable, ModelUnavailable: as they say.
         """
         vision = await in_thread(self._open)
-        async with self._turns.take(slug):
+        async with self._locks.hold(slug):
             wanted = [one for one in await self._library.elements(slug) if _is_wanted(one)]
             run = _Run(self._library, vision, wanted[:limit], progress)
             run.result.remaining = len(wanted) - len(wanted[:limit])

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import anyio
 
+from quinion.concurrency import in_thread
+from quinion.engine import Engine
 from quinion.errors import (
     DocumentMissing,
     ElementMissing,
@@ -14,10 +16,9 @@ from quinion.errors import (
     InvalidInput,
     OriginalMissing,
 )
+from quinion.ingest.pictures import Pictures
 from quinion.model.element import ElementType, fold_label
 from quinion.model.record import Hit
-from quinion.pipeline.engine import Engine, in_thread
-from quinion.pipeline.pictures import Pictures
 from quinion.servers.doclibrary.records import (
     CONTENT,
     DOCUMENTS,

@@ -14,7 +14,7 @@ from quinion.embed.base import Vectors
 from quinion.model.element import Element, ElementType, element_of_json, fold_label
 from quinion.model.passage import Passage
 from quinion.model.record import Record
-from quinion.servers.hiding import flag, is_flagged
+from quinion.servers.invisible_text import flag, is_flagged
 from quinion.store.base import Selector
 
 DOCUMENTS = "library_documents"

@@ -8,10 +8,10 @@ from mcp.server.mcpserver.tools import Tool
 from mcp.types import CallToolResult
 from pydantic import Field
 
+from quinion.concurrency import in_thread
 from quinion.errors import InvalidInput, QuinionError
 from quinion.model.element import ElementType
-from quinion.pipeline.engine import in_thread
-from quinion.servers.contract import Name, PathText, QueryText, make_tool, report_to
+from quinion.servers.base import Name, PathText, QueryText, make_tool, report_to
 from quinion.servers.doclibrary.adding import Adding
 from quinion.servers.doclibrary.answers import (
     AddAnswer,
@@ -43,8 +43,8 @@ from quinion.servers.doclibrary.answers import (
 from quinion.servers.doclibrary.enriching import Enriching
 from quinion.servers.doclibrary.library import Library
 from quinion.servers.doclibrary.records import Document
-from quinion.servers.hiding import NOTE, warn
-from quinion.servers.room import how_many_fit
+from quinion.servers.invisible_text import NOTE, warn
+from quinion.servers.response_size import how_many_fit
 
 MOST_RESULTS = 50
 MOST_LISTED = 100

@@ -8,11 +8,11 @@ from functools import partial
 
 from pydantic import BaseModel
 
+from quinion.engine import Engine
 from quinion.errors import ExtractionFailed, FileMissing, FileUnreadable, ToolMissing
-from quinion.pipeline.engine import Engine
 from quinion.servers.auth import Refusal
 from quinion.servers.backing_up import make_backup_tool
-from quinion.servers.contract import ContractServer
+from quinion.servers.base import ContractServer
 from quinion.servers.document_store.answers import Failed
 from quinion.servers.document_store.check import find_problems
 from quinion.servers.document_store.records import CHUNKS, REGISTRY

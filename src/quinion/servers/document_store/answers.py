@@ -9,8 +9,8 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, Field
 
 from quinion.model.record import Hit, Record
-from quinion.servers.contract import Answer
-from quinion.servers.hiding import HiddenText, Warnings
+from quinion.servers.base import Answer
+from quinion.servers.invisible_text import HiddenText, Warnings
 
 
 class Failed(BaseModel):

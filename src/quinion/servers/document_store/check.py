@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 
-from quinion.pipeline.engine import Engine
+from quinion.engine import Engine
 from quinion.servers.document_store.records import CHUNKS, REGISTRY
 
 

@@ -13,17 +13,17 @@ from dataclasses import replace
 import numpy as np
 
 from quinion.chunk.recursive import join_pages
+from quinion.concurrency import KeyedLock, in_thread
 from quinion.embed.base import Vectors
+from quinion.engine import Engine, Write
 from quinion.errors import DocumentMissing, NoChunks, NoContent
+from quinion.ingest import documents as pipeline
+from quinion.ingest.documents import Reading
+from quinion.ingest.progress import Progress
+from quinion.ingest.source import Source, admit
 from quinion.model.chunk import Chunk
 from quinion.model.page import count_hidden_by_page, document_method
 from quinion.model.record import Metadata
-from quinion.pipeline import ingest as pipeline
-from quinion.pipeline.engine import Engine, Write, in_thread
-from quinion.pipeline.ingest import Reading
-from quinion.pipeline.progress import Progress
-from quinion.pipeline.source import Source, admit
-from quinion.pipeline.turns import Turns
 from quinion.servers.document_store.answers import AlreadyIngested, Ingested, Skipped
 from quinion.servers.document_store.classify import DocumentType, classify, is_rendering
 from quinion.servers.document_store.records import (
@@ -36,7 +36,7 @@ from quinion.servers.document_store.records import (
     registry_record,
     select_document,
 )
-from quinion.servers.hiding import warn
+from quinion.servers.invisible_text import warn
 from quinion.store.base import Selector
 from quinion.store.filters import all_of
 
@@ -48,7 +48,7 @@ class Ingestion:
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
-        self._turns = Turns()
+        self._locks = KeyedLock()
         self._taken: set[str] = set()
 
     async def ingest(
@@ -66,7 +66,7 @@ class Ingestion:
         """
         settings = self._engine.settings
         source = await in_thread(admit, file_path, EXTENSIONS, settings.read_roots)
-        async with self._turns.take((application_ref, source.sha256)):
+        async with self._locks.hold((application_ref, source.sha256)):
             if known := await self._find(application_ref, source.sha256):
                 return AlreadyIngested(document_id=known)
             rendering = is_rendering(source.path.name)

@@ -10,7 +10,7 @@ from quinion.model.chunk import Chunk
 from quinion.model.page import Method
 from quinion.model.record import Record
 from quinion.servers.document_store.classify import DocumentType
-from quinion.servers.hiding import flag
+from quinion.servers.invisible_text import flag
 from quinion.store.base import Selector
 
 CHUNKS = "application_docs"

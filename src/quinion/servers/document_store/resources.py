@@ -6,18 +6,18 @@ from typing import Annotated
 from mcp.types import Resource
 from pydantic import Field
 
+from quinion.engine import Engine
 from quinion.errors import DocumentMissing
-from quinion.pipeline.engine import Engine
-from quinion.servers.completing import complete_by
-from quinion.servers.contract import ContractServer, Name
+from quinion.servers.base import ContractServer, Name
+from quinion.servers.completions import complete_by
 from quinion.servers.document_store import prompts
 from quinion.servers.document_store.answers import Applications, Listed, Listing
 from quinion.servers.document_store.classify import DocumentType
 from quinion.servers.document_store.listing import check_type, list_applications, list_documents
 from quinion.servers.document_store.records import REGISTRY
 from quinion.servers.document_store.text import read_text
-from quinion.servers.hiding import note
-from quinion.servers.reading import MOST_LISTED, address, go_on
+from quinion.servers.invisible_text import note
+from quinion.servers.resources import MOST_LISTED, address, go_on
 
 APPLICATIONS = "documents://applications"
 APPLICATION = "documents://application/{+application_ref}{?document_type,from_document}"

@@ -6,8 +6,8 @@ from mcp.server.mcpserver import Context
 from mcp.server.mcpserver.tools import Tool
 from pydantic import Field
 
-from quinion.pipeline.engine import Engine
-from quinion.servers.contract import (
+from quinion.engine import Engine
+from quinion.servers.base import (
     Name,
     PathText,
     QueryText,
@@ -27,7 +27,7 @@ from quinion.servers.document_store.ingest import Ingestion
 from quinion.servers.document_store.listing import check_ref, check_type, list_documents
 from quinion.servers.document_store.records import CHUNKS
 from quinion.servers.document_store.text import read_text
-from quinion.servers.room import how_many_fit
+from quinion.servers.response_size import how_many_fit
 from quinion.store.filters import all_of
 
 MOST_RESULTS = 1000

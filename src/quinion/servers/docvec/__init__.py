@@ -7,9 +7,9 @@ folder.
 
 from functools import partial
 
-from quinion.pipeline.engine import Engine
+from quinion.engine import Engine
 from quinion.servers.auth import Refusal
-from quinion.servers.contract import ContractServer
+from quinion.servers.base import ContractServer
 from quinion.servers.docvec.check import find_problems, name_collections, unlist_broken
 from quinion.servers.docvec.failures import refuse
 from quinion.servers.docvec.index import Index

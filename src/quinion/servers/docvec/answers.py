@@ -10,8 +10,8 @@ from typing import Annotated, Generic, Literal, TypeVar
 from pydantic import BaseModel, Field, JsonValue
 
 from quinion.model.record import Hit, Scalar
-from quinion.servers.contract import Answer
-from quinion.servers.hiding import Warnings
+from quinion.servers.base import Answer
+from quinion.servers.invisible_text import Warnings
 
 T = TypeVar("T")
 

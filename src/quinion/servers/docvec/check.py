@@ -2,7 +2,8 @@
 
 from collections import defaultdict
 
-from quinion.pipeline.engine import Engine, in_thread
+from quinion.concurrency import in_thread
+from quinion.engine import Engine
 from quinion.servers.docvec.index import Index
 from quinion.servers.docvec.records import Shelf
 from quinion.store.base import Selector

@@ -3,8 +3,8 @@
 from quinion.errors import FileMissing, InvalidInput
 from quinion.servers.docvec.answers import Stats
 from quinion.servers.docvec.index import Index
-from quinion.servers.hiding import is_flagged, note
-from quinion.servers.room import how_many_fit
+from quinion.servers.invisible_text import is_flagged, note
+from quinion.servers.response_size import how_many_fit
 
 JOINT = "\n\n"
 

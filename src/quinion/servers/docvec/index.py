@@ -7,10 +7,11 @@ from pathlib import Path
 
 import anyio
 
+from quinion.concurrency import in_thread
 from quinion.embed.base import Embedder
 from quinion.embed.factory import Backend, make_embedder
+from quinion.engine import Engine
 from quinion.model.record import Hit
-from quinion.pipeline.engine import Engine, in_thread
 from quinion.search.query import check_query
 from quinion.servers.docvec.records import Shelf
 from quinion.store.base import Selector

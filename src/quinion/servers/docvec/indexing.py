@@ -19,7 +19,9 @@ import anyio
 import numpy as np
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 
+from quinion.concurrency import in_thread, together
 from quinion.embed.base import Vectors
+from quinion.engine import Write
 from quinion.errors import (
     ExtractionFailed,
     FileMissing,
@@ -28,18 +30,16 @@ from quinion.errors import (
     NoContent,
     ToolMissing,
 )
+from quinion.ingest.files import read_passages
+from quinion.ingest.folder import check_folder, find_files
+from quinion.ingest.progress import Progress, no_progress
+from quinion.ingest.source import Digests, Source, admit
 from quinion.model.passage import FORMATS, Format, Passage
 from quinion.model.record import Record
-from quinion.pipeline.engine import Write, in_thread
-from quinion.pipeline.folder import check_folder, find_files
-from quinion.pipeline.passages import read_passages
-from quinion.pipeline.progress import Progress, no_progress
-from quinion.pipeline.source import Digests, Source, admit
-from quinion.pipeline.tasks import together
+from quinion.servers.client_cwd import locate
 from quinion.servers.docvec.index import Index, is_gone
 from quinion.servers.docvec.plan import Move, make_plan
 from quinion.servers.docvec.records import File, chunk_records, file_record, placeholder
-from quinion.servers.where import locate
 from quinion.store.base import Selector
 
 GROUP_CHUNKS = 512

@@ -7,7 +7,7 @@ change, move or go, the whole of what was found is looked at before anything is 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from quinion.pipeline.source import Source
+from quinion.ingest.source import Source
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,10 +7,10 @@ from datetime import UTC, datetime
 import numpy as np
 
 from quinion.embed.base import Vectors
+from quinion.ingest.source import Source
 from quinion.model.passage import Format, Passage
 from quinion.model.record import Record
-from quinion.pipeline.source import Source
-from quinion.servers.hiding import flag
+from quinion.servers.invisible_text import flag
 from quinion.store.base import Selector
 
 CHUNKS, FILES = "docvec-chunks.", "docvec-files."

@@ -8,13 +8,13 @@ from mcp.types import Resource
 from pydantic import Field
 
 from quinion.model.record import Record
-from quinion.servers.completing import complete_by
-from quinion.servers.contract import ContractServer, PathText, QueryText
+from quinion.servers.base import ContractServer, PathText, QueryText
+from quinion.servers.completions import complete_by
 from quinion.servers.docvec import prompts
 from quinion.servers.docvec.answers import Stats
 from quinion.servers.docvec.files import describe, read_file
 from quinion.servers.docvec.index import Index
-from quinion.servers.reading import MOST_LISTED, address, go_on
+from quinion.servers.resources import MOST_LISTED, address, go_on
 
 FILES = "docvec://files"
 FILE = "docvec://file/{path}{?from_chunk}"

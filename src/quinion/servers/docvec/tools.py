@@ -14,9 +14,9 @@ from mcp.server.mcpserver.tools import Tool
 from pydantic import BaseModel, BeforeValidator, Field
 
 from quinion.errors import InvalidInput
-from quinion.pipeline.progress import Progress
+from quinion.ingest.progress import Progress
 from quinion.search.budget import select
-from quinion.servers.contract import (
+from quinion.servers.base import (
     Name,
     PathText,
     QueryText,
@@ -55,8 +55,8 @@ from quinion.servers.docvec.files import describe
 from quinion.servers.docvec.filters import read_filters
 from quinion.servers.docvec.index import Index
 from quinion.servers.docvec.indexing import Indexing, Run, absolute
-from quinion.servers.hiding import warn, warn_of_files
-from quinion.servers.room import how_many_fit
+from quinion.servers.invisible_text import warn, warn_of_files
+from quinion.servers.response_size import how_many_fit
 
 MOST_RESULTS = 50
 MOST_IDS = 10_000

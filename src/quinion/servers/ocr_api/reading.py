@@ -12,13 +12,13 @@ from typing import BinaryIO
 
 import anyio
 
+from quinion.concurrency import together
 from quinion.errors import QuinionError
-from quinion.pipeline.frames import Frame
-from quinion.pipeline.tasks import together
-from quinion.pipeline.workers import Workers
 from quinion.servers.ocr_api.problems import bad_file
+from quinion.workers.framing import Frame
+from quinion.workers.pool import Workers
 
-WORKER = "quinion.pipeline.markdown_worker"
+WORKER = "quinion.workers.markdown_worker"
 MODEL = "mistral-ocr-latest"
 PAGES_AT_ONCE = 4
 """Pages that one worker reads in a row."""

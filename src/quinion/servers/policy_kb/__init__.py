@@ -8,10 +8,10 @@ from functools import partial
 
 from pydantic import BaseModel
 
+from quinion.engine import Engine
 from quinion.errors import ExtractionFailed, FileMissing, FileUnreadable, ToolMissing
-from quinion.pipeline.engine import Engine
 from quinion.servers.auth import Refusal
-from quinion.servers.contract import ContractServer
+from quinion.servers.base import ContractServer
 from quinion.servers.icons import draw_icon
 from quinion.servers.policy_kb.answers import Failed
 from quinion.servers.policy_kb.check import find_problems, repair

@@ -10,8 +10,8 @@ from pydantic import BaseModel, Field
 
 from quinion.model.policy import Policy, Revision
 from quinion.model.record import Hit
-from quinion.servers.contract import Answer
-from quinion.servers.hiding import HiddenText, Warnings
+from quinion.servers.base import Answer
+from quinion.servers.invisible_text import HiddenText, Warnings
 
 
 class Failed(BaseModel):

@@ -3,9 +3,9 @@
 from collections import Counter
 from collections.abc import Sequence
 
+from quinion.concurrency import in_thread
 from quinion.model.policy import Revision
 from quinion.model.record import Record
-from quinion.pipeline.engine import in_thread
 from quinion.servers.policy_kb.knowledge import KnowledgeBase
 from quinion.servers.policy_kb.records import CHUNKS, Key, followed_metadata
 

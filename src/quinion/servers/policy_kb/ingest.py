@@ -12,17 +12,17 @@ from datetime import UTC, datetime
 from functools import partial
 
 from quinion.chunk.sections.split import chunk_sections
+from quinion.concurrency import KeyedLock, in_thread
+from quinion.engine import Write
 from quinion.errors import ExtractionFailed, NoContent, QuinionError
+from quinion.ingest import documents as pipeline
+from quinion.ingest.progress import Progress
+from quinion.ingest.source import Source, admit
 from quinion.model.line import LinedPage
 from quinion.model.page import count_hidden_by_page, document_method
 from quinion.model.policy import Policy, RevisionStatus, RevisionUpdate
 from quinion.model.section import SectionChunk
-from quinion.pipeline import ingest as pipeline
-from quinion.pipeline.engine import Write, in_thread
-from quinion.pipeline.progress import Progress
-from quinion.pipeline.source import Source, admit
-from quinion.pipeline.turns import Turns
-from quinion.servers.hiding import warn
+from quinion.servers.invisible_text import warn
 from quinion.servers.policy_kb.answers import Ingested
 from quinion.servers.policy_kb.knowledge import KnowledgeBase, note_followed
 from quinion.servers.policy_kb.records import CHUNKS, chunk_records, select_revision
@@ -35,7 +35,7 @@ class Ingestion:
 
     def __init__(self, knowledge: KnowledgeBase) -> None:
         self._knowledge = knowledge
-        self._turns = Turns()
+        self._locks = KeyedLock()
 
     async def ingest(
         self, source: str, revision_id: str, file_path: str, progress: Progress
@@ -47,7 +47,7 @@ class Ingestion:
             FileProblem: the file can't be taken in.
             RegistryUnavailable, StoreUnavailable, ModelUnavailable: as they say.
         """
-        async with self._turns.take((source, revision_id)):
+        async with self._locks.hold((source, revision_id)):
             registry = await self._knowledge.registry()
             policy = await in_thread(registry.get_policy, source)
             revision = await in_thread(registry.get_revision, source, revision_id)

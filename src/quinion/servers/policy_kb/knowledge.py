@@ -16,6 +16,8 @@ from datetime import UTC, date, datetime
 
 import anyio
 
+from quinion.concurrency import KeyedLock, in_thread
+from quinion.engine import Engine, Write
 from quinion.errors import PolicyProblem, RevisionMissing
 from quinion.model.policy import (
     PolicyDraft,
@@ -27,8 +29,6 @@ from quinion.model.policy import (
 )
 from quinion.model.record import Hit
 from quinion.model.revisions import Plan, latest_effective, resolve
-from quinion.pipeline.engine import Engine, Write, in_thread
-from quinion.pipeline.turns import Turns
 from quinion.search.query import check_query
 from quinion.servers.policy_kb.records import (
     CHUNKS,
@@ -54,7 +54,7 @@ class KnowledgeBase:
         self.engine = engine
         self._registry = registry
         self._stepping = anyio.Lock()
-        self._turns = Turns()
+        self._locks = KeyedLock()
         self._busy: set[str] = set()
         self._recovered = False
 
@@ -223,7 +223,7 @@ class KnowledgeBase:
         A failure inside is repaired at the next use; a death, at the next start.
         """
         mark = _busy_key(*key)
-        async with self._turns.take(key):
+        async with self._locks.hold(key):
             self._busy.add(mark)
             try:
                 await self.engine.write(lambda write: write.set_value(mark, "busy"))

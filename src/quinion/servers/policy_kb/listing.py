@@ -2,11 +2,11 @@
 
 from collections.abc import Sequence
 
+from quinion.concurrency import in_thread
 from quinion.model.policy import Revision
-from quinion.pipeline.engine import in_thread
 from quinion.servers.policy_kb.answers import Policies, PolicyEntry, RevisionEntry, Revisions
 from quinion.servers.policy_kb.knowledge import KnowledgeBase
-from quinion.servers.room import how_many_fit
+from quinion.servers.response_size import how_many_fit
 
 
 async def list_policies(knowledge: KnowledgeBase) -> Policies:

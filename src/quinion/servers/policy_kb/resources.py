@@ -8,15 +8,15 @@ from pydantic import Field
 
 from quinion.model.dates import parse_date
 from quinion.model.policy import Revision
-from quinion.servers.completing import complete_by
-from quinion.servers.contract import ContractServer, Name, QueryText
-from quinion.servers.hiding import note
+from quinion.servers.base import ContractServer, Name, QueryText
+from quinion.servers.completions import complete_by
+from quinion.servers.invisible_text import note
 from quinion.servers.policy_kb import prompts
 from quinion.servers.policy_kb.answers import Policies, PolicyEntry, Revisions, Section
 from quinion.servers.policy_kb.knowledge import KnowledgeBase
 from quinion.servers.policy_kb.listing import find_revisions, list_policies, list_revisions
 from quinion.servers.policy_kb.section import list_sections, read_section
-from quinion.servers.reading import address, go_on
+from quinion.servers.resources import address, go_on
 
 POLICIES = "policy://policies"
 REVISIONS = "policy://{source}/revisions{?from_revision}"

@@ -12,7 +12,7 @@ from quinion.model.section import SectionChunk
 from quinion.servers.policy_kb.answers import Section
 from quinion.servers.policy_kb.knowledge import KnowledgeBase
 from quinion.servers.policy_kb.records import CHUNKS, chunk_of, select_revision
-from quinion.servers.room import how_many_fit
+from quinion.servers.response_size import how_many_fit
 
 NEAREST = 5
 MOST_CHOICES = 20

@@ -7,7 +7,7 @@ from mcp.server.mcpserver.tools import Tool
 from pydantic import Field
 
 from quinion.model.dates import parse_date
-from quinion.servers.contract import (
+from quinion.servers.base import (
     Name,
     PathText,
     QueryText,
@@ -32,7 +32,7 @@ from quinion.servers.policy_kb.ingest import Ingestion
 from quinion.servers.policy_kb.knowledge import KnowledgeBase
 from quinion.servers.policy_kb.listing import list_policies, list_revisions
 from quinion.servers.policy_kb.section import read_section
-from quinion.servers.room import how_many_fit
+from quinion.servers.response_size import how_many_fit
 
 MOST_RESULTS = 1000
 MOST_QUERIES = 20

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from quinion.errors import StoreUnavailable
-from quinion.priority import give_way
+from quinion.runtime_tuning import lower_priority
 from quinion.store.chroma.client import ChromaClient, Location, is_damaged
 
 TIMEOUT_S = 120.0
@@ -124,7 +124,7 @@ class _RemoteClient:
 def main(descriptor: str, location: str) -> None:
     """Answer calls until the pipe is closed or one fails."""
     os.umask(0o077)
-    give_way()
+    lower_priority()
     place: Location = location if "://" in location else Path(location)
     client: ChromaClient | None = None
     # Both ends are ours, so what is received may be unpickled.

@@ -9,12 +9,12 @@ from anyio.from_thread import start_blocking_portal
 from mcp import Client
 
 from quinion.embed.local.embedder import LocalEmbedder
-from quinion.pipeline.engine import Engine
-from quinion.pipeline.home import hold_home
-from quinion.pipeline.workers import Workers
+from quinion.engine import Engine
+from quinion.home import hold_home
 from quinion.servers import document_store
 from quinion.settings import Settings
 from quinion.store.base import VectorStore
+from quinion.workers.pool import Workers
 from tests.contract.process import Home
 from tests.contract.session import Session
 
@@ -54,7 +54,7 @@ async def open_engine(settings: Settings, store: VectorStore) -> AsyncIterator[E
         model = LocalEmbedder(settings.models, settings.model_dir, numerics=None)
         workers = Workers(settings.workers)
         stack.push_async_callback(workers.close)
-        element_workers = Workers(settings.workers, module="quinion.pipeline.element_worker")
+        element_workers = Workers(settings.workers, module="quinion.workers.element_worker")
         stack.push_async_callback(element_workers.close)
         stack.callback(store.close)
         yield Engine(settings, lock, workers, element_workers, model, store, stack.callback)

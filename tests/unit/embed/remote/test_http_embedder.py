@@ -13,7 +13,7 @@ from threading import Barrier
 import numpy as np
 import pytest
 
-from quinion import web
+from quinion import http_client
 from quinion.embed import Embedder, Vectors
 from quinion.embed.remote.http_embedder import RemoteEmbedder
 from quinion.embed.remote.ollama import OllamaEmbedder
@@ -304,7 +304,7 @@ def test_an_address_where_nobody_listens_is_said_at_once(make: Make) -> None:
 def test_a_machine_that_does_not_answer_is_not_waited_for_as_long_as_a_model(
     make: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(web, "CONNECT_S", 0.3)
+    monkeypatch.setattr(http_client, "CONNECT_S", 0.3)
     with ExitStack() as stack:
         full = stack.enter_context(socket.create_server(("127.0.0.1", 0), backlog=0))
         for _ in range(4):  # one waits to be accepted, and the others for their turn to wait
@@ -348,7 +348,7 @@ def test_an_answer_of_another_kind_is_refused(
 def test_an_answer_that_does_not_end_is_left(
     server: OllamaServer, embedder: RemoteEmbedder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(web, "MAX_ANSWER_BYTES", 1_000_000)
+    monkeypatch.setattr(http_client, "MAX_ANSWER_BYTES", 1_000_000)
     embedder.load()
     server.always = say(" " * 1_100_000)
     with pytest.raises(ModelUnavailable, match=r"sends more than an answer can be\. Set"):

@@ -17,10 +17,10 @@ from mcp import Client
 from mcp.types import CallToolResult, TextContent
 from pydantic import SecretStr
 
+from quinion.engine import open_engine
 from quinion.errors import BadSetting, DocumentMissing, EnricherUnavailable
+from quinion.ingest.progress import no_progress
 from quinion.model.element import Box, ElementType
-from quinion.pipeline.engine import open_engine
-from quinion.pipeline.progress import no_progress
 from quinion.servers import doclibrary
 from quinion.servers.doclibrary.adding import Adding
 from quinion.servers.doclibrary.enriching import MOST_IN_A_ROW, Enriching, Enrichment

@@ -7,8 +7,8 @@ from pathlib import Path
 import anyio
 import pytest
 
+from quinion.engine import open_engine
 from quinion.errors import ExtractionFailed
-from quinion.pipeline.engine import open_engine
 from quinion.servers.doclibrary.library import Library
 from quinion.settings import Settings
 

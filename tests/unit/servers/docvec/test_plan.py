@@ -3,7 +3,7 @@ from pathlib import Path
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quinion.pipeline.source import Source
+from quinion.ingest.source import Source
 from quinion.servers.docvec.plan import Plan, make_plan
 
 

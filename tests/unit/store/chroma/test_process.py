@@ -17,7 +17,7 @@ import psutil
 import pytest
 
 from quinion.errors import StoreUnavailable
-from quinion.priority import NICENESS
+from quinion.runtime_tuning import NICENESS
 from quinion.store.chroma import process
 from quinion.store.chroma.client import DATABASE, ChromaClient
 from quinion.store.chroma.process import ChromaDamaged, open_chroma

@@ -13,10 +13,10 @@ import pytest
 from mcp import Client
 
 from quinion.embed.local.weights import prepare
+from quinion.engine import open_engine
 from quinion.model.policy import PolicyCategory, PolicyDraft, RevisionDraft
-from quinion.pipeline.engine import open_engine
 from quinion.servers import doclibrary, document_store, docvec, policy_kb
-from quinion.servers.contract import ContractServer
+from quinion.servers.base import ContractServer
 from quinion.servers.doclibrary.records import DOCUMENTS
 from quinion.servers.document_store.records import CHUNKS, REGISTRY
 from quinion.servers.docvec.records import Shelf
@@ -108,7 +108,7 @@ USES = """
 import sys
 import anyio
 from mcp import Client
-from quinion.pipeline.engine import open_engine
+from quinion.engine import open_engine
 from quinion.servers import document_store
 from quinion.settings import Settings
 

@@ -1,0 +1,1 @@
+"""Compositions of the stages: a file to pages, chunks, vectors and elements."""

@@ -1,0 +1,356 @@
+"""The compositions that take a document in: read it, index it.
+
+`read` is file → pages, in worker processes; `embed` is chunks → vectors, in threads; and
+`read_and_embed` is both at once: while pages are read, those before them are split and embedded.
+Storing the outcome is `Engine.writing`, with records that the server's contract shapes.
+"""
+
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from math import inf
+from typing import Protocol
+
+import anyio
+import numpy as np
+
+from quinion.chunk.recursive import Chunker
+from quinion.concurrency import in_thread, together
+from quinion.embed.base import Vectors
+from quinion.errors import ExtractionFailed
+from quinion.extract.scans.scan_decision import (
+    Inspection,
+    PageKind,
+    Verdict,
+    choose_pages_to_probe,
+    contains_drawings,
+    decide,
+    has_layer,
+)
+from quinion.ingest.progress import Progress
+from quinion.ingest.resources import Resources
+from quinion.ingest.source import Source, check_unchanged
+from quinion.model.chunk import Chunk
+from quinion.model.line import LinedPage, lined_page_of_json
+from quinion.model.page import Method, Page
+from quinion.workers.framing import Frame
+from quinion.workers.pool import OnItem, Workers
+
+SURVEYED_PAGES = 32
+SLICE_PAGES = 8
+"""Small enough that a short document gets a worker soon while a long one is being read by OCR."""
+SLICE_CHUNKS = 128
+"""Enough to sort by length and keep all cores busy; few enough to stop soon when cancelled."""
+SLICES_AT_ONCE = 2
+"""While one is divided into batches, and while its last batches run, the cores have another."""
+LONG_PAGE = 20_000
+"""Characters. A shorter page is split in less time than it takes to ask a thread for it."""
+MOST_CHARACTERS = 32_000_000
+"""Of a document's pages together, all of which are held in memory: twice what five thousand
+pages of print have."""
+LINE_CHARACTERS = 50
+"""What a line takes of that besides its own, because it is kept with its place and its print."""
+
+OnPage = Callable[[Page], Awaitable[None]]
+Slice = tuple[int, int]
+"""The first and the last of some pages."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """A document as read; a picture has no pages that were read."""
+
+    inspection: Inspection
+    pages: Sequence[Page]
+    probed: Mapping[int, PageKind]
+
+    @property
+    def is_picture(self) -> bool:
+        return not self.pages
+
+    @property
+    def is_blank(self) -> bool:
+        """No text on any page."""
+        return not any(page.text.strip() for page in self.pages)
+
+    @property
+    def contains_drawings(self) -> bool:
+        return contains_drawings(self.inspection, self.pages, self.probed)
+
+
+async def read(
+    resources: Resources,
+    source: Source,
+    *,
+    ocr: bool,
+    threshold: float,
+    progress: Progress,
+    on_page: OnPage | None = None,
+) -> Reading:
+    """Read all pages, unless the document turns out to be a drawing or a photograph.
+
+    `on_page` gets each page as soon as it and all before it are read. Progress counts each page
+    twice: when it is read, and (by `embed`) when it is indexed.
+
+    Raises:
+        ExtractionFailed: it can't be read, or changed meanwhile.
+    """
+    workers, path = resources.workers, str(source.real_path)
+    options = {"ocr": ocr, "extension": source.path.suffix}
+    surveyed = await _survey(workers, path, options, _Room(source.path.name))
+    inspection = Inspection(len(surveyed), tuple(page["image_ratio"] for page in surveyed))
+    probed: dict[int, PageKind] = {}
+
+    async def note(item: Frame) -> None:
+        probed[item["number"]] = PageKind(item["kind"])
+
+    if ocr and (numbers := choose_pages_to_probe(inspection, threshold)):
+        await workers.run("probe", note, path=path, numbers=numbers, options=options)
+    if decide(inspection, threshold, list(probed.values())) is Verdict.PICTURE:
+        return Reading(inspection, [], probed)
+    pages = await _read_pages(workers, path, surveyed, options, progress, on_page)
+    await in_thread(check_unchanged, source)
+    return Reading(inspection, pages, probed)
+
+
+async def read_and_embed(
+    resources: Resources, source: Source, *, ocr: bool, threshold: float, progress: Progress
+) -> tuple[Reading, list[Chunk], Vectors]:
+    """Read a document, and split and embed its pages while others are still being read.
+
+    A document without text has no chunks.
+
+    Raises:
+        ExtractionFailed, ModelUnavailable: as `read` and `embed` say.
+    """
+    chunker, chunks = Chunker(), list[Chunk]()
+    vectors: dict[int, Vectors] = {}
+    steps = _Steps(progress)
+    to_embed, slices = anyio.create_memory_object_stream[Sequence[Chunk]](inf)
+    reading: Reading | None = None
+    given = 0
+
+    async def give(least: int) -> None:
+        """Pass on what has been split, in slices, as long as there are so many chunks."""
+        nonlocal given
+        while len(chunks) - given >= least:
+            part = chunks[given : given + SLICE_CHUNKS]
+            given += len(part)
+            await to_embed.send(part)
+
+    async def take(page: Page) -> None:
+        is_long = len(page.text) > LONG_PAGE
+        chunks.extend(await in_thread(chunker.add, page) if is_long else chunker.add(page))
+        await give(SLICE_CHUNKS)
+
+    async def read_all() -> None:
+        nonlocal reading
+        with to_embed:
+            reading = await read(
+                resources,
+                source,
+                ocr=ocr,
+                threshold=threshold,
+                progress=steps.tell_read,
+                on_page=take,
+            )
+            chunks.extend(await in_thread(chunker.finish))
+            await give(1)
+
+    async def embed_some() -> None:
+        async for part in slices:
+            texts = [chunk.text for chunk in part]
+            vectors[part[0].index] = await in_thread(resources.embedder.embed, texts)
+            await steps.tell_indexed(part[-1].pages[-1])
+
+    with to_embed, slices:
+        await together(read_all, *[embed_some] * SLICES_AT_ONCE)
+    assert reading is not None
+    made = [vectors[first] for first in sorted(vectors)]
+    return reading, chunks, np.concatenate(made) if made else np.empty((0, 0), np.float32)
+
+
+class _Steps:
+    """Progress of two things at once, which only ever grows."""
+
+    def __init__(self, progress: Progress) -> None:
+        self._progress = progress
+        self._read = self._indexed = self._total = 0.0
+
+    async def tell_read(self, done: float, total: float, message: str) -> None:
+        self._read, self._total = done, total
+        await self._progress(self._read + self._indexed, total, message)
+
+    async def tell_indexed(self, page: int) -> None:
+        self._indexed = max(self._indexed, page)  # of two slices the later one may be done first
+        message = f"indexed up to page {self._indexed:.0f} of {self._total / 2:.0f}"
+        await self._progress(self._read + self._indexed, self._total, message)
+
+
+class Embeddable(Protocol):
+    """A chunk of whatever kind."""
+
+    @property
+    def text(self) -> str: ...
+
+    @property
+    def pages(self) -> tuple[int, ...]: ...
+
+
+async def embed(
+    resources: Resources, chunks: Sequence[Embeddable], page_count: int, progress: Progress
+) -> Vectors:
+    """A vector for each chunk, in order.
+
+    Raises:
+        ModelUnavailable: the model can't be loaded.
+    """
+    parts: list[Vectors] = []
+    for start in range(0, len(chunks), SLICE_CHUNKS):
+        part = chunks[start : start + SLICE_CHUNKS]
+        parts.append(await in_thread(resources.embedder.embed, [chunk.text for chunk in part]))
+        reached = part[-1].pages[-1]
+        await progress(
+            page_count + reached, 2 * page_count, f"indexed up to page {reached} of {page_count}"
+        )
+    return np.concatenate(parts)
+
+
+async def read_lined(resources: Resources, source: Source, progress: Progress) -> list[LinedPage]:
+    """Read all pages with their lines, scanned ones by OCR, whatever the document looks like.
+
+    Raises:
+        ExtractionFailed: it can't be read, or changed meanwhile.
+    """
+    path = str(source.real_path)
+    options = {"ocr": True, "extension": source.path.suffix}
+    found = await resources.workers.first("survey", path=path, first=1, last=1, options=options)
+    report = _Report(found["page_count"], progress)
+    pages: dict[int, LinedPage] = {}
+    room = _Room(source.path.name)
+
+    async def keep(item: Frame) -> None:
+        room.take(len(item["page"]["text"]) + LINE_CHARACTERS * len(item["lines"]))
+        lined = lined_page_of_json(item)
+        pages[lined.page.number] = lined
+        await report.tell(lined.page)
+
+    slices = _slices(range(1, report.page_count + 1), SLICE_PAGES)
+    await _share_out(resources.workers, "read_lined_pages", slices, keep, path, options)
+    await in_thread(check_unchanged, source)
+    return [pages[number] for number in sorted(pages)]
+
+
+async def _survey(workers: Workers, path: str, options: Frame, room: "_Room") -> list[Frame]:
+    """All pages as they are before anything is done about them (`document.SurveyedPage`)."""
+    found: dict[int, Frame] = {}
+
+    async def keep(item: Frame) -> None:
+        room.take(len(item["text"]))
+        found[item["number"]] = item
+
+    await _share_out(workers, "survey", [(1, SURVEYED_PAGES)], keep, path, options)
+    others = _slices(range(SURVEYED_PAGES + 1, found[1]["page_count"] + 1), SURVEYED_PAGES)
+    await _share_out(workers, "survey", others, keep, path, options)
+    return [found[number] for number in sorted(found)]
+
+
+async def _read_pages(
+    workers: Workers,
+    path: str,
+    surveyed: Sequence[Frame],
+    options: Frame,
+    progress: Progress,
+    on_page: OnPage | None,
+) -> list[Page]:
+    """The pages, with the text layers that were found; where there is none, OCR reads them."""
+    layered = [page for page in surveyed if has_layer(page["text"]) or not options["ocr"]]
+    report = _Report(len(surveyed), progress)
+    pages: dict[int, Page] = {}
+    giving = anyio.Lock()
+    following = 1
+
+    async def keep(page: Page) -> None:
+        nonlocal following
+        pages[page.number] = page
+        if on_page:
+            async with giving:
+                while following in pages:
+                    await on_page(pages[following])
+                    following += 1
+        await report.tell(page)
+
+    async def keep_layered() -> None:
+        for page in layered:
+            number, text, hidden = page["number"], page["text"], page["hidden"]
+            await keep(Page(number, text, Method.TEXT_LAYER, hidden=hidden))
+
+    async def keep_read(item: Frame) -> None:
+        await keep(Page(item["number"], item["text"], Method(item["method"]), item["confidence"]))
+
+    scanned = sorted({*range(1, len(surveyed) + 1)} - {page["number"] for page in layered})
+    slices = _slices(scanned, SLICE_PAGES)
+    read_scanned = partial(_share_out, workers, "read_pages", slices, keep_read, path, options)
+    await together(keep_layered, read_scanned)
+    return [pages[number] for number in sorted(pages)]
+
+
+async def _share_out(
+    workers: Workers,
+    job: str,
+    slices: Sequence[Slice],
+    on_item: OnItem,
+    path: str,
+    options: Frame,
+) -> None:
+    """Let all workers take slices of the document until there are none left."""
+    pending = iter(slices)
+
+    async def work() -> None:
+        for first, last in pending:
+            await workers.run(job, on_item, path=path, first=first, last=last, options=options)
+
+    await together(*[work] * min(len(slices), workers.size))
+
+
+def _slices(numbers: Iterable[int], size: int) -> list[Slice]:
+    """Runs of numbers that follow each other, each as long as that at most: first and last."""
+    slices: list[Slice] = []
+    for number in numbers:
+        first, last = slices[-1] if slices else (0, -1)
+        if number == last + 1 and number < first + size:
+            slices[-1] = first, number
+        else:
+            slices.append((number, number))
+    return slices
+
+
+class _Room:
+    """What a document may still have of text."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._left = MOST_CHARACTERS
+
+    def take(self, characters: int) -> None:
+        """Raises ExtractionFailed when there is no room for them."""
+        self._left -= characters
+        if self._left < 0:
+            raise ExtractionFailed(
+                f"{self._name} has more than {MOST_CHARACTERS:,} characters of text; longer "
+                "documents are not read. Split it."
+            )
+
+
+class _Report:
+    """How many pages have been read."""
+
+    def __init__(self, page_count: int, progress: Progress) -> None:
+        self.page_count = page_count
+        self._progress = progress
+        self._done = 0
+
+    async def tell(self, page: Page) -> None:
+        self._done += 1
+        message = f"read page {page.number} of {self.page_count} ({page.method})"
+        await self._progress(self._done, 2 * self.page_count, message)

@@ -1,0 +1,51 @@
+"""file → passages: text files are read and split in worker processes, pages of a PDF are read
+there and split here."""
+
+from quinion.chunk.paged import split_pages
+from quinion.concurrency import in_thread
+from quinion.embed.local.weights import find_tokenizer
+from quinion.ingest import documents
+from quinion.ingest.progress import Progress
+from quinion.ingest.resources import Resources
+from quinion.ingest.source import Source, check_unchanged
+from quinion.model.passage import Format, Passage, passage_of_json
+from quinion.workers.framing import Frame
+
+ANY_PICTURE = 1.0
+"""The image ratio above which a PDF is not read: none. Whoever indexes a file wants its text."""
+
+
+async def read_passages(
+    resources: Resources, source: Source, kind: Format, size: int, progress: Progress
+) -> list[Passage]:
+    """The passages of a file, of at most `size` tokens each; none where it has no text.
+
+    Raises:
+        ExtractionFailed: it can't be read, or changed meanwhile.
+        ModelUnavailable: the model, whose tokens are counted, is not installed.
+        ToolMissing: a page needs OCR and Tesseract is not installed.
+    """
+    if kind is Format.PDF:
+        reading = await documents.read(
+            resources,
+            source,
+            ocr=resources.settings.enable_ocr,
+            threshold=ANY_PICTURE,
+            progress=progress,
+        )
+        return await in_thread(lambda: split_pages(reading.pages, resources.counter.starts, size))
+    passages: list[Passage] = []
+
+    async def keep(item: Frame) -> None:
+        passages.extend(map(passage_of_json, item["passages"]))
+
+    await resources.workers.run(
+        "read_passages",
+        keep,
+        path=str(source.real_path),
+        extension=source.path.suffix.lower(),
+        size=size,
+        tokenizer=str(find_tokenizer(resources.settings.models, resources.settings.model_dir)),
+    )
+    await in_thread(check_unchanged, source)
+    return passages

@@ -1,0 +1,115 @@
+"""Pages, elements and formulas as PNG images: made by worker processes when they are wanted,
+and kept until there are too many."""
+
+import base64
+import hashlib
+import os
+import shutil
+from collections.abc import Awaitable, Callable, Collection
+from contextlib import suppress
+from dataclasses import asdict
+from pathlib import Path
+
+from quinion.concurrency import KeyedLock, in_thread
+from quinion.ingest.resources import Resources
+from quinion.model.element import Box
+from quinion.workers.framing import Frame
+
+MOST_BYTES = 512 << 20
+"""What is kept of pictures; the ones longest unseen go first."""
+FORMULAS = "formulas"
+_PNG_BEGINS = b"\x89PNG\r\n\x1a\n"
+_PNG_ENDS = b"IEND\xaeB`\x82"
+
+
+class Pictures:
+    """The pictures of the documents of one folder. What can't be kept is made again."""
+
+    def __init__(self, resources: Resources, folder: Path, most_bytes: int = MOST_BYTES) -> None:
+        self._resources = resources
+        self._folder = folder
+        self._most_bytes = most_bytes
+        self._locks = KeyedLock()
+
+    async def page(self, path: str, sha256: str, number: int) -> bytes:
+        """A page, as large as a client takes it."""
+        return await self._get(
+            f"{sha256}/page-{number}.png",
+            lambda: self._draw(path, number, None),
+        )
+
+    async def crop(self, path: str, sha256: str, number: int, box: Box) -> bytes:
+        """A part of a page, sharp."""
+        corners = "-".join(f"{value:.1f}" for value in asdict(box).values())
+        return await self._get(
+            f"{sha256}/part-{number}-{corners}.png",
+            lambda: self._draw(path, number, asdict(box)),
+        )
+
+    async def formula(self, latex: str) -> bytes:
+        """A formula, set from its LaTeX.
+
+        Raises:
+            InvalidInput: it cannot be set as it is meant.
+        """
+        name = hashlib.sha256(latex.encode()).hexdigest()
+        return await self._get(
+            f"{FORMULAS}/{name}.png", lambda: self._make("render_formula", latex=latex)
+        )
+
+    def drop(self, sha256: str) -> None:
+        """Forget the pictures of a document. Blocking."""
+        shutil.rmtree(self._folder / sha256, ignore_errors=True)
+
+    def sweep(self, listed: Collection[str]) -> None:
+        """Forget the pictures of all documents but these. Blocking."""
+        with suppress(FileNotFoundError):
+            for folder in list(self._folder.iterdir()):
+                if folder.name != FORMULAS and folder.name not in listed:
+                    self.drop(folder.name)
+
+    async def _draw(self, path: str, number: int, box: Frame | None) -> bytes:
+        real = await in_thread(os.path.realpath, path)  # workers pass through no link
+        return await self._make("picture", path=real, page=number, box=box, limits={})
+
+    async def _make(self, job: str, **arguments: object) -> bytes:
+        item = await self._resources.element_workers.first(job, **arguments)
+        return base64.b64decode(item["png"])
+
+    async def _get(self, name: str, make: Callable[[], Awaitable[bytes]]) -> bytes:
+        file = self._folder / name
+        async with self._locks.hold(name):
+            if (kept := await in_thread(_read, file)) is not None:
+                return kept
+            picture = await make()
+            await in_thread(self._keep, file, picture)
+            return picture
+
+    def _keep(self, file: Path, picture: bytes) -> None:
+        with suppress(OSError):  # a full disk is no reason not to show it
+            file.parent.mkdir(parents=True, exist_ok=True)
+            # One name for each picture, so that the next attempt writes over what a dead process
+            # left; pictures of one name are made one after the other.
+            scratch = file.with_suffix(".part")
+            scratch.write_bytes(picture)
+            scratch.rename(file)
+            self._make_room()
+
+    def _make_room(self) -> None:
+        kept = [(file.stat(), file) for file in self._folder.rglob("*.png")]
+        excess = sum(status.st_size for status, _ in kept) - self._most_bytes
+        for status, file in sorted(kept, key=lambda one: one[0].st_mtime):
+            if excess <= 0:
+                break
+            file.unlink(missing_ok=True)
+            excess -= status.st_size
+
+
+def _read(file: Path) -> bytes | None:
+    """The picture, if it is there and whole: a power cut may leave a file empty or short."""
+    try:
+        picture = file.read_bytes()
+        os.utime(file)
+    except OSError:
+        return None
+    return picture if picture.startswith(_PNG_BEGINS) and picture.endswith(_PNG_ENDS) else None

@@ -1,1 +1,0 @@
-"""The compositions, the engine that they work on, and the worker processes."""

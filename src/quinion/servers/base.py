@@ -1,0 +1,214 @@
+"""What every server shares: tools whose failures wear their contract's own envelope.
+
+A server hands over its tools and one function that shapes an error; whatever goes wrong
+then, a wrong argument, an unknown tool, an error of the engine or a bug, reaches the client
+as that shape and never as a bare exception. What can be had without a tool is in `reading`.
+"""
+
+import logging
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from itertools import islice
+from typing import Annotated, Any, Generic, TypeVar
+
+import pydantic_core
+from mcp.server.mcpserver import Context
+from mcp.server.mcpserver.exceptions import ToolError
+from mcp.server.mcpserver.tools import Tool
+from mcp.shared._stream_protocols import ReadStream, WriteStream
+from mcp.shared.message import SessionMessage
+from mcp.types import CallToolResult, Icon, InputRequiredResult, TextContent, ToolAnnotations
+from mcp.types import Tool as ListedTool
+from pydantic import BaseModel, ConfigDict, Field, RootModel, ValidationError
+
+from quinion.errors import Busy, InvalidInput, QuinionError
+from quinion.ingest.progress import Progress
+from quinion.servers.resources import ReadableServer, word_problems
+
+log = logging.getLogger(__name__)
+
+# What comes in goes back in messages and echoes, so it has to leave room for the answer.
+QueryText = Annotated[str, Field(max_length=20_000)]
+PathText = Annotated[str, Field(max_length=4_096)]
+Name = Annotated[str, Field(max_length=1_000)]
+SHOWN_CHARACTERS = 100
+SHOWN_NAMES = 50
+MOST_READING = 256
+MOST_WRITING = 256
+"""Calls of one server under way at once, of tools that only read and of those that do not. One
+more is told to come again: its client would give up before its turn, and all would be slower."""
+
+T = TypeVar("T")
+Refuse = Callable[[str, str], BaseModel]
+"""Shapes an error, given its code and its message."""
+
+
+class Answer(RootModel[T], Generic[T]):
+    """One of several shapes; protocol versions before 2026 want the schema to say `object`."""
+
+    model_config = ConfigDict(json_schema_extra={"type": "object"})
+
+
+def make_tool(
+    function: Callable[..., Any], *, title: str, read_only: bool, destructive: bool = False
+) -> Tool:
+    """A tool of ours: it refuses arguments that it does not know, and never goes online."""
+    tool = Tool.from_function(
+        function,
+        title=title,
+        annotations=ToolAnnotations(
+            title=title,
+            read_only_hint=read_only,
+            destructive_hint=destructive,
+            idempotent_hint=True,
+            open_world_hint=False,
+        ),
+    )
+    tool.parameters["additionalProperties"] = False
+    return tool
+
+
+class ContractServer(ReadableServer):
+    """An MCP server whose tools answer every failure in the envelope of its contract."""
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        title: str,
+        instructions: str,
+        tools: Sequence[Tool],
+        refuse: Refuse,
+        word: Callable[[Any], str] | None = None,
+        unlisted: Sequence[Tool] = (),
+        warm: Callable[[], Awaitable[object]] | None = None,
+        icon: Icon | None = None,
+    ) -> None:
+        """`refuse` shapes an error, and `word` says it: as JSON, if it is not given.
+
+        `unlisted` tools are for our own command line: no client is told of them. `warm` is done
+        by the host once the server can be reached, so that the first answer comes soon.
+        """
+        super().__init__(
+            name,
+            title=title,
+            instructions=instructions,
+            tools=[*tools, *unlisted],
+            icon=icon,
+        )
+        self._known = {tool.name: tool for tool in (*tools, *unlisted)}
+        self._unlisted = {tool.name for tool in unlisted}
+        self._refuse = refuse
+        self._warm = warm
+        self._word = word or as_json
+        self._under_way = {True: 0, False: 0}
+
+    async def warm(self) -> None:
+        """Make ready what the first call would otherwise wait for."""
+        if self._warm:
+            await self._warm()
+
+    async def run_on(
+        self, read: ReadStream[SessionMessage | Exception], write: WriteStream[SessionMessage]
+    ) -> None:
+        """Serve one client whose messages come and go on these streams, until it goes."""
+        server = self._lowlevel_server
+        await server.run(read, write, server.create_initialization_options())
+
+    async def list_tools(self) -> list[ListedTool]:
+        """The tools of the contract."""
+        return [tool for tool in await super().list_tools() if tool.name not in self._unlisted]
+
+    async def call_tool(
+        self, name: str, arguments: dict[str, Any], context: Context[Any, Any] | None = None
+    ) -> CallToolResult | InputRequiredResult:
+        """Call a tool; what it raises becomes the contract's error."""
+        try:
+            self._check_names(name, arguments)
+            with self._counted(self._known[name]):
+                await self._tell(name, context, 0)
+                result = await super().call_tool(name, arguments, context)
+        except (InvalidInput, Busy) as error:
+            return self._refusal(error.code, error.message)
+        except ToolError as error:
+            return self._refusal(*_explain(name, error.__cause__ or error))
+        if isinstance(result, CallToolResult):
+            await self._tell(name, context, 1)
+        return result
+
+    @contextmanager
+    def _counted(self, tool: Tool) -> Iterator[None]:
+        """One of the calls under way, if there may be one more."""
+        reads = bool(tool.annotations and tool.annotations.read_only_hint)
+        most = MOST_READING if reads else MOST_WRITING
+        if self._under_way[reads] >= most:
+            raise Busy(
+                f"The server is busy: {most} calls that {'read' if reads else 'write'} are under "
+                f"way. {tool.name} was not begun; try again in a few seconds."
+            )
+        self._under_way[reads] += 1
+        try:
+            yield
+        finally:
+            self._under_way[reads] -= 1
+
+    async def _tell(self, name: str, context: Context[Any, Any] | None, done: int) -> None:
+        """Say that a tool begins, and that it has ended: even a short one waits for the model or
+        the store at their first use. A tool that has the context says itself how far it is."""
+        tool = self._known[name]
+        if context is not None and tool.context_kwarg is None:
+            await context.report_progress(done, 1, f"{tool.title}: {'done' if done else 'begun'}")
+
+    def _check_names(self, name: str, arguments: dict[str, Any]) -> None:
+        if name not in self._known:
+            raise InvalidInput(
+                f"There is no tool {_list([name])}. There are: "
+                f"{_list(known for known in self._known if known not in self._unlisted)}."
+            )
+        known = self._known[name].parameters["properties"]
+        if unknown := sorted(arguments.keys() - known.keys()):
+            raise InvalidInput(
+                f"{name} has no parameter {_list(unknown)}. Its parameters are: {_list(known)}."
+            )
+
+    def _refusal(self, code: str, message: str) -> CallToolResult:
+        answer = self._refuse(code, message)
+        return CallToolResult(
+            content=[TextContent(type="text", text=self._word(answer))],
+            structured_content=answer.model_dump(mode="json"),
+        )
+
+
+def report_to(ctx: Context[Any, Any]) -> Progress:
+    """Progress of the engine, as notifications to the client that asked."""
+
+    async def report(done: float, total: float, message: str) -> None:
+        await ctx.report_progress(done, total, message)
+
+    return report
+
+
+def as_json(answer: BaseModel) -> str:
+    """The text form of an answer, as the SDK writes it."""
+    return pydantic_core.to_json(answer, indent=2).decode()
+
+
+def _explain(tool: str, cause: BaseException) -> tuple[str, str]:
+    if isinstance(cause, QuinionError):
+        return cause.code, cause.message
+    if isinstance(cause, ValidationError):
+        problems = word_problems(cause)
+        return InvalidInput.code, f"{tool} was called with wrong arguments. {problems}."
+    if isinstance(cause, ToolError):
+        # The SDK's, for no tool of ours raises one.
+        return InvalidInput.code, f"{tool} asked the user, and the client's answer is none."
+    log.error("%s failed unexpectedly", tool, exc_info=cause)
+    return (
+        QuinionError.code,
+        f"{tool} failed unexpectedly ({type(cause).__name__}). This is a fault of the server; "
+        "its log has the details.",
+    )
+
+
+def _list(names: Iterable[str]) -> str:
+    return ", ".join(repr(name[:SHOWN_CHARACTERS]) for name in islice(names, SHOWN_NAMES))

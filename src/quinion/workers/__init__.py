@@ -1,0 +1,1 @@
+"""Worker processes, which read files that may be hostile."""

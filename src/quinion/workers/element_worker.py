@@ -1,0 +1,68 @@
+"""A worker process that finds and shows elements: like `worker`, but with PyMuPDF's layout model.
+
+Run as `python -m quinion.workers.element_worker`. The model is loaded with the first page
+that is looked through, so a process that only makes pictures does without it.
+"""
+
+from base64 import b64encode
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
+from pathlib import Path
+
+from PIL import Image
+
+# Before anything that keeps the model out of a process that only reads text.
+from quinion.elements import crop, document
+from quinion.elements.scanned_page import Word
+from quinion.extract.ocr import tesseract
+from quinion.extract.ocr.raster import Raster
+from quinion.model.element import Box
+from quinion.workers import worker
+from quinion.workers.framing import Frame
+
+# Half of what reading may take: a page on which nothing was read in that time has no captions.
+_TIMEOUT_S = 25.0
+
+
+def read_words(image: Image.Image, dpi: int) -> Sequence[Word]:
+    """Words on a page of pixels, by Tesseract; none where it takes too long.
+
+    Raises:
+        ToolMissing: Tesseract is not installed.
+        ExtractionFailed: it failed.
+    """
+    try:
+        reading = tesseract.read(Raster(image, dpi), _TIMEOUT_S)
+    except TimeoutError:
+        return []
+    return [Word(word.text, word.box, word.line, word.confidence) for word in reading.words]
+
+
+def _find_elements(path: str, first: int, last: int, ocr: bool) -> Iterator[Frame]:
+    reader = read_words if ocr else None
+    for page in document.find_elements(Path(path), first, last, reader):
+        yield asdict(page)
+
+
+def _picture(path: str, page: int, box: Frame | None, limits: Frame) -> Iterator[Frame]:
+    part = None if box is None else Box(**box)
+    png = crop.crop(Path(path), page, part, crop.PictureLimits(**limits))
+    yield {"png": b64encode(png).decode()}
+
+
+def _render_formula(latex: str) -> Iterator[Frame]:
+    # Here, not above: it loads a font, which most of these processes never need.
+    from quinion.elements.formula import render_formula  # noqa: PLC0415
+
+    yield {"png": b64encode(render_formula(latex)).decode()}
+
+
+if __name__ == "__main__":
+    worker.JOBS.update(
+        {
+            "find_elements": _find_elements,
+            "picture": _picture,
+            "render_formula": _render_formula,
+        }
+    )
+    worker.main(worker.ADDRESS_SPACE_WITH_MODEL, worker.MOST_KEPT_WITH_MODEL)

@@ -1,0 +1,49 @@
+"""A worker process that makes Markdown: like `worker`, but with PyMuPDF's layout model.
+
+Run as `python -m quinion.workers.markdown_worker`.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
+from pathlib import Path
+
+import numpy as np
+from PIL import Image
+
+# Before anything that keeps the model out of a process that only reads text.
+import quinion.elements.mupdf  # noqa: F401
+from quinion.elements.ink import SCAN_CONTRAST, find_patches
+from quinion.extract.document import Options
+from quinion.extract.markdown import reader
+from quinion.extract.pdf import coverage
+from quinion.model.element import Box
+from quinion.workers import worker
+from quinion.workers.framing import Frame
+
+ADDRESS_SPACE = 5 << 28
+"""More than others have: a scanned page is held as grey for OCR and in colours for its figures,
+beside the model."""
+
+
+def _survey(path: str, options: Frame) -> Iterator[Frame]:
+    yield asdict(reader.survey(Path(path), Options(**options)))
+
+
+def _read_markdown(
+    path: str, first: int, last: int, sizes: list[int], options: Frame
+) -> Iterator[Frame]:
+    for page in reader.read_markdown(
+        Path(path), first, last, sizes, _find_patches, Options(**options)
+    ):
+        yield asdict(page)
+
+
+def _find_patches(grey: Image.Image, known: Sequence[coverage.Box]) -> list[coverage.Box]:
+    text = [Box(*box) for box in known]
+    found = find_patches(np.asarray(grey), text, SCAN_CONTRAST)
+    return [(box.x0, box.y0, box.x1, box.y1) for box in found]
+
+
+if __name__ == "__main__":
+    worker.JOBS.update({"survey": _survey, "read_markdown": _read_markdown})
+    worker.main(ADDRESS_SPACE, worker.MOST_KEPT_WITH_MODEL)

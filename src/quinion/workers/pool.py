@@ -1,0 +1,183 @@
+"""The pool of worker processes: documents are read there, never in the server.
+
+A worker is started when there is work for it. One that stays silent for too long, dies, has
+grown too large, or whose caller has lost interest is killed with all that it started, and the
+next job gets a new one: a bad file costs its own error and nothing else.
+"""
+
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager, suppress
+from typing import Any
+
+import anyio
+import anyio.abc
+import anyio.streams.buffered
+import anyio.to_thread
+
+from quinion import errors
+from quinion.errors import ExtractionFailed, QuinionError
+from quinion.workers.framing import LENGTH_BYTES, LONGEST, Frame, decode, decode_length, encode
+
+SILENCE_S = 60.0
+"""The longest that a worker may go without finishing a page. OCR has a limit of its own, and
+the page has to be drawn before it."""
+SILENCES_S = {
+    **dict.fromkeys(("survey", "describe", "picture", "render_formula"), 20.0),
+    **dict.fromkeys(("probe", "find_elements"), 40.0),
+    "read_passages": 110.0,
+}
+"""The same for jobs that take less than OCR, or in one step a whole text. A page that goes on for
+ever is looked at, probed and read, and so answered within two minutes."""
+
+OnItem = Callable[[Frame], Awaitable[None]]
+
+
+class Workers:
+    """At most `size` processes, shared by all documents that are being read."""
+
+    def __init__(
+        self,
+        size: int,
+        silence_s: float | None = None,
+        module: str = "quinion.workers.worker",
+    ) -> None:
+        self.size = size
+        self._module = module
+        self._silence_s = silence_s
+        self._places = anyio.CapacityLimiter(size)
+        self._idle: list[_Worker] = []
+
+    async def run(self, job: str, on_item: OnItem, **arguments: Any) -> None:
+        """Do one job, giving each item of its answer to `on_item` as it comes.
+
+        Raises:
+            QuinionError: what the job raised, or that its worker died or hung.
+        """
+        async with self._borrow() as worker:
+            await worker.send({"job": job, "arguments": arguments})
+            while (frame := await self._receive(worker, job)).get("done") is None:
+                if "error" in frame:
+                    raise _error(frame["error"])
+                await on_item(frame["item"])
+
+    async def first(self, job: str, **arguments: Any) -> Frame:
+        """Do a job whose answer is one item."""
+        items: list[Frame] = []
+
+        async def keep(item: Frame) -> None:
+            items.append(item)
+
+        await self.run(job, keep, **arguments)
+        return items[0]
+
+    async def warm(self) -> None:
+        """Have a worker at hand before it is wanted: a process takes a second to start."""
+        async with self._borrow():
+            pass
+
+    async def close(self) -> None:
+        """End all workers that are not busy; those that are end with their jobs."""
+        while self._idle:
+            await self._idle.pop().kill()
+
+    async def _receive(self, worker: "_Worker", job: str) -> Frame:
+        silence_s = self._silence_s or SILENCES_S.get(job, SILENCE_S)
+        try:
+            with anyio.fail_after(silence_s):
+                return await worker.receive()
+        except TimeoutError as error:
+            raise ExtractionFailed(
+                f"Reading was given up after {silence_s:.0f} seconds without a page. "
+                "The file is damaged or too complex; print it to a new PDF and try that."
+            ) from error
+        except (anyio.EndOfStream, anyio.IncompleteRead, anyio.BrokenResourceError) as error:
+            raise ExtractionFailed(
+                "The file made the reader crash. It is damaged or needs more memory than a "
+                "document may take; print it to a new PDF and try that."
+            ) from error
+
+    @asynccontextmanager
+    async def _borrow(self) -> AsyncIterator["_Worker"]:
+        async with self._places:
+            worker = self._idle.pop() if self._idle else await _Worker.start(self._module)
+            try:
+                yield worker
+            finally:
+                if worker.answered:
+                    self._idle.append(worker)
+                else:
+                    await worker.kill()
+
+
+class _Worker:
+    def __init__(
+        self, process: anyio.abc.Process, scratch: "tempfile.TemporaryDirectory[str]"
+    ) -> None:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        self.answered = True
+        self._process = process
+        self._scratch = scratch
+        self._stdin = process.stdin
+        self._stdout = anyio.streams.buffered.BufferedByteReceiveStream(process.stdout)
+
+    @classmethod
+    async def start(cls, module: str) -> "_Worker":
+        # -P: the current folder is the user's, and nothing in it may be imported.
+        command = [sys.executable, "-P", "-m", module]
+        # Of its own, because who is killed does not tidy up.
+        try:
+            scratch = await anyio.to_thread.run_sync(_make_scratch)
+        except OSError as error:
+            raise ExtractionFailed(
+                f"There is no room for temporary files ({error.strerror}). Free some space in "
+                f"{tempfile.gettempdir()}, or set TMPDIR to another folder."
+            ) from error
+        process = await anyio.open_process(
+            command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=None,
+            env={**os.environ, "TMPDIR": scratch.name},
+            start_new_session=True,
+        )
+        return cls(process, scratch)
+
+    async def send(self, frame: Frame) -> None:
+        self.answered = False
+        with suppress(anyio.BrokenResourceError):  # `receive` says it better
+            await self._stdin.send(encode(frame))
+
+    async def receive(self) -> Frame:
+        length = decode_length(await self._stdout.receive_exactly(LENGTH_BYTES))
+        if length > LONGEST:
+            raise ExtractionFailed(
+                "A page of the file has more text than a page may have. Split it and try again."
+            )
+        frame = decode(await self._stdout.receive_exactly(length))
+        # One that has grown is not kept for the next job.
+        self.answered = "item" not in frame and not frame["grown"]
+        return frame
+
+    async def kill(self) -> None:
+        with suppress(ProcessLookupError):
+            os.killpg(self._process.pid, signal.SIGKILL)
+        with anyio.CancelScope(shield=True):
+            await self._process.aclose()
+            await anyio.to_thread.run_sync(self._scratch.cleanup)
+
+
+def _make_scratch() -> "tempfile.TemporaryDirectory[str]":
+    return tempfile.TemporaryDirectory(prefix="quinion-", ignore_cleanup_errors=True)
+
+
+def _error(description: Frame) -> QuinionError:
+    kind = getattr(errors, description["type"], None)
+    if not (isinstance(kind, type) and issubclass(kind, QuinionError)):
+        kind = ExtractionFailed
+    return kind(description["message"])

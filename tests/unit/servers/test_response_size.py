@@ -1,0 +1,41 @@
+"""What is said to fit into an answer does, however the SDK writes it."""
+
+import json
+
+import pydantic_core
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from quinion.servers.response_size import ROOM, how_many_fit
+
+LARGEST = 1 << 20
+PARTS = st.lists(
+    st.builds(
+        lambda letters, times: letters * times,
+        st.text(st.characters(exclude_categories=["Cs"]), max_size=4),
+        st.integers(0, 40_000),
+    ),
+    max_size=12,
+)
+
+
+def written(parts: list[str]) -> int:
+    """Bytes of the answer as Streamable HTTP carries it, which is the largest way."""
+    answer = {"parts": parts}
+    text = pydantic_core.to_json(answer, indent=2).decode()
+    body = {"content": [{"type": "text", "text": text}], "structuredContent": answer}
+    return len(json.dumps(body))
+
+
+@settings(max_examples=50)
+@given(PARTS)
+def test_what_fits_is_small_enough_and_one_more_would_not_be(parts: list[str]) -> None:
+    count = how_many_fit(parts)
+    assert written(parts[:count]) < LARGEST
+    if count < len(parts):
+        assert written(parts[: count + 1]) > ROOM - 1_000
+
+
+def test_what_is_small_fits_whole() -> None:
+    assert how_many_fit([]) == 0
+    assert how_many_fit(["図面"] * 1000) == 1000
