@@ -23,7 +23,12 @@ from quinion.extract.image import open_image
 from quinion.extract.ocr.raster import Raster
 from quinion.extract.pdf.reader import open_pdf
 from quinion.extract.scans import scan_probe
-from quinion.extract.scans.scan_decision import PageKind, Verdict, choose_pages_to_probe, decide
+from quinion.extract.scans.scan_decision import (
+    DocumentKind,
+    PageKind,
+    choose_pages_to_probe,
+    decide,
+)
 
 LABELS = Path(__file__).with_name("scan_labels.tsv")
 TEXT_PDFS = ("planning/**/*.pdf", "tables/**/*.pdf", "technical/**/*.pdf")
@@ -80,7 +85,7 @@ def judge_pages(corpus: Path, labels: Sequence[Label]) -> None:
     wrong = []
     start = cpu_s()
     for label in labels:
-        if scan_probe.judge(rasterize(corpus / label.file, label)) is not label.kind:
+        if scan_probe.classify(rasterize(corpus / label.file, label)) is not label.kind:
             wrong.append(f"{Path(label.file).name} p. {label.page}")
     title = f"{labels[0].kind} pages by pixels alone, {labels[0].set}"
     report(f"{title} ({per_page(start, len(labels))})", len(labels), wrong)
@@ -115,7 +120,7 @@ def judge_documents(title: str, corpus: Path, paths: set[Path], skipped: bool) -
         inspection = inspect(path, OPTIONS)
         kinds = probe(path, choose_pages_to_probe(inspection, THRESHOLD), OPTIONS)
         pages += inspection.page_count
-        if (decide(inspection, THRESHOLD, kinds) is Verdict.PICTURE) is not skipped:
+        if (decide(inspection, THRESHOLD, kinds) is DocumentKind.PICTURE) is not skipped:
             wrong.append(str(path.relative_to(corpus)))
     report(f"{title} ({per_page(start, pages)})", len(paths), wrong)
 

@@ -48,7 +48,7 @@ class Options:
 class _File(Protocol):
     page_count: int
 
-    def look(self, index: int) -> tuple[float, str, int]: ...
+    def measure(self, index: int) -> tuple[float, str, int]: ...
     def text(self, index: int) -> str: ...
     def rasterize(self, index: int, dpi: int, max_pixels: int) -> Raster: ...
 
@@ -87,7 +87,7 @@ def survey(path: Path, first: int, last: int, options: Options) -> Iterator[Surv
     """
     with _open(path, options) as file:
         for number in range(first, min(last, file.page_count) + 1):
-            yield SurveyedPage(number, file.page_count, *file.look(number - 1))
+            yield SurveyedPage(number, file.page_count, *file.measure(number - 1))
 
 
 def probe(path: Path, page_numbers: Sequence[int], options: Options) -> tuple[PageKind, ...]:
@@ -131,7 +131,7 @@ def _open(path: Path, options: Options) -> Iterator[_File]:
 def _probe_page(file: _File, index: int) -> PageKind:
     if has_running_text(file.text(index)):
         return PageKind.TEXT
-    return scan_probe.judge(file.rasterize(index, scan_probe.DPI, scan_probe.MAX_PIXELS))
+    return scan_probe.classify(file.rasterize(index, scan_probe.DPI, scan_probe.MAX_PIXELS))
 
 
 def _read_page(file: _File, number: int, name: str, options: Options) -> Page:
@@ -140,7 +140,7 @@ def _read_page(file: _File, number: int, name: str, options: Options) -> Page:
         return Page(number, text, Method.TEXT_LAYER)
     raster = file.rasterize(number - 1, options.ocr_dpi, options.max_pixels)
     try:
-        reading, _ = read_upright(raster, OCR_TIMEOUT_S)
+        result, _ = read_upright(raster, OCR_TIMEOUT_S)
     except TimeoutError:
         _log.warning(
             "%s, page %d: OCR took more than %.0f s; the page is left empty. "
@@ -150,6 +150,6 @@ def _read_page(file: _File, number: int, name: str, options: Options) -> Page:
             OCR_TIMEOUT_S,
         )
         return Page(number, "", Method.OCR)
-    if reading.confidence is not None and reading.confidence < LOW_CONFIDENCE:
-        _log.warning("%s, page %d: OCR confidence is only %.0f", name, number, reading.confidence)
-    return Page(number, reading.text, Method.OCR, reading.confidence)
+    if result.confidence is not None and result.confidence < LOW_CONFIDENCE:
+        _log.warning("%s, page %d: OCR confidence is only %.0f", name, number, result.confidence)
+    return Page(number, result.text, Method.OCR, result.confidence)

@@ -25,17 +25,17 @@ _NO_ACCENTS = bytes(range(0x80)) + "‘’“”–—•…€£©®™°§·\x
 _FEW_ACCENTS = 0.03
 _MANY_ACCENTS = 0.3
 # and so few of them tell nothing.
-_TOO_FEW = 3
+_MIN_ACCENTS = 3
 # Symbols in the midst of words, as which the common encoding shows letters of others, and the part
 # of them that is too much.
 _SYMBOL_IN_WORD = re.compile(
     rb"[A-Za-z][\x80-\x84\x87-\x89\x8b\x9b\xa1-\xa9\xb1-\xb4\xb8\xb9\xbc-\xbf][a-z]"
 )
-_ODD = 0.1
-_ALIKE = {_COMMON, "cp1254"}
+_MAX_SYMBOLS_IN_WORDS = 0.1
+_SIMILAR_TO_COMMON = {_COMMON, "cp1254"}
 # The detector's measures of two encodings that are as likely; then the common one is taken.
-_LIKE_CHAOS = 0.1
-_LIKE_COHERENCE = 0.03
+_CHAOS_MARGIN = 0.1
+_COHERENCE_MARGIN = 0.03
 _SAMPLE = 1 << 16
 
 
@@ -43,11 +43,13 @@ def guess_encoding(data: bytes) -> str:
     """The likeliest encoding of a text that has bytes above 127 and is not in Unicode."""
     sample = _sample_accents(data)
     accents = len(sample.translate(None, _NO_ACCENTS))
-    is_odd = len(_SYMBOL_IN_WORD.findall(sample)) > _ODD * accents
-    if accents <= max(_TOO_FEW, _FEW_ACCENTS * len(sample)) and not is_odd:
+    is_odd = len(_SYMBOL_IN_WORD.findall(sample)) > _MAX_SYMBOLS_IN_WORDS * accents
+    if accents <= max(_MIN_ACCENTS, _FEW_ACCENTS * len(sample)) and not is_odd:
         return _COMMON
     encodings = {*_LATIN} if accents < _MANY_ACCENTS * len(sample) else {*_LATIN, *_OTHER}
-    matches = from_bytes(sample, cp_isolation=sorted(encodings - _ALIKE if is_odd else encodings))
+    matches = from_bytes(
+        sample, cp_isolation=sorted(encodings - _SIMILAR_TO_COMMON if is_odd else encodings)
+    )
     best = matches.best()
     if best is None:
         return _COMMON
@@ -55,8 +57,8 @@ def guess_encoding(data: bytes) -> str:
     if (
         common is not None
         and best.encoding in _LATIN
-        and common.chaos <= best.chaos + _LIKE_CHAOS
-        and common.coherence >= best.coherence - _LIKE_COHERENCE
+        and common.chaos <= best.chaos + _CHAOS_MARGIN
+        and common.coherence >= best.coherence - _COHERENCE_MARGIN
     ):
         return _COMMON
     return best.encoding

@@ -30,7 +30,7 @@ class ImageFile:
         self._max_pixels = max_pixels
         self.page_count = getattr(image, "n_frames", 1) if image.format == "TIFF" else 1
 
-    def look(self, index: int) -> tuple[float, str, int]:
+    def measure(self, index: int) -> tuple[float, str, int]:
         """All of it is a picture, by definition, and none of it text; a frame over the limit is
         refused by its header."""
         self._seek(index)
@@ -90,7 +90,7 @@ def open_image(
 @contextmanager
 def _decoding(path: Path) -> Iterator[None]:
     """Let Pillow work within our limits rather than its own, and say what it stumbled over."""
-    its_limit, Image.MAX_IMAGE_PIXELS = Image.MAX_IMAGE_PIXELS, None
+    pillow_limit, Image.MAX_IMAGE_PIXELS = Image.MAX_IMAGE_PIXELS, None
     try:
         yield
     except UnidentifiedImageError as cause:
@@ -103,7 +103,7 @@ def _decoding(path: Path) -> Iterator[None]:
             f"{path.name} is damaged ({cause}). Get a fresh copy, or save it again."
         ) from cause
     finally:
-        Image.MAX_IMAGE_PIXELS = its_limit
+        Image.MAX_IMAGE_PIXELS = pillow_limit
 
 
 def _check_pixels(image: Image.Image, path: Path, max_pixels: int) -> None:

@@ -22,14 +22,14 @@ from quinion.extract.pdf.coverage import Box, cover_ratio
 from quinion.extract.pdf.mupdf import DAMAGE, pymupdf
 
 # Print smaller than this, in points, is a dot on any screen.
-SMALLEST = 1.0
+MIN_FONT_SIZE = 1.0
 # Each colour of white, and the difference of shades from which on something can be seen.
 _WHITE = 0xF0
 _CONTRAST = 12
 # Text that lies over pictures for this part belongs to them.
-_OVER = 0.5
+_MIN_PICTURE_COVER = 0.5
 _MAX_SIDE = 1_500
-LOOKED_THROUGH = 50_000
+MAX_CHECKED_CHARACTERS = 50_000
 """Characters; with more of them it would take longer than all else."""
 
 # In HTML, all print but opaque black of two points or more. A colour that is transparent is told
@@ -43,7 +43,7 @@ Content = Mapping[str, Any]
 """What PyMuPDF says of a page's text: blocks, lines, spans."""
 
 
-def may_hide(html: str) -> bool:
+def may_have_hidden_text(html: str) -> bool:
     """Whether some of a page's text, as PyMuPDF gives it in HTML, is worth a closer look.
 
     It takes a third of the time of that, and is enough for more than half of all pages.
@@ -66,24 +66,26 @@ def count_hidden(page: pymupdf.Page, content: Content, name: str) -> int:
 
 def find_hidden(page: pymupdf.Page, content: Content) -> str:
     """The text of the page that cannot be seen."""
-    spans = list(_suspects(content))
+    spans = list(_find_candidates(content))
     invisible = [span for span in spans if span["alpha"] == 0]
     seen = [span for span in spans if span["alpha"]]
     pictures = _find_pictures(page) if invisible else []
     hidden = [
-        *(span for span in invisible if cover_ratio(pictures, span["bbox"]) < _OVER),
+        *(span for span in invisible if cover_ratio(pictures, span["bbox"]) < _MIN_PICTURE_COVER),
         *(span for span in seen if _is_tiny(span)),
-        *_without_contrast(page, [span for span in seen if _is_white(span["color"])]),
+        *_find_low_contrast(page, [span for span in seen if _is_white(span["color"])]),
     ]
     return " ".join(" ".join(span["text"] for span in hidden).split())
 
 
-def _suspects(content: Content) -> Iterator[Span]:
+def _find_candidates(content: Content) -> Iterator[Span]:
     """What may be hidden, by a look that costs little: on most pages there is nothing."""
     for block in content["blocks"]:
         for line in block.get("lines", ()):
             for span in line["spans"]:
-                suspect = not span["alpha"] or span["size"] < SMALLEST or _is_white(span["color"])
+                suspect = (
+                    not span["alpha"] or span["size"] < MIN_FONT_SIZE or _is_white(span["color"])
+                )
                 if suspect and any(map(str.isalnum, span["text"])):
                     yield span
 
@@ -96,14 +98,14 @@ def _find_pictures(page: pymupdf.Page) -> list[Box]:
 def _is_tiny(span: Span) -> bool:
     # Fonts that are drawn may say anything of their size, but letters have a width.
     left, _, right, _ = span["bbox"]
-    return bool(span["size"] < SMALLEST and right - left < SMALLEST * len(span["text"]))
+    return bool(span["size"] < MIN_FONT_SIZE and right - left < MIN_FONT_SIZE * len(span["text"]))
 
 
 def _is_white(colour: int) -> bool:
     return colour & 0xFF >= _WHITE and all(colour >> shift & 0xFF >= _WHITE for shift in (8, 16))
 
 
-def _without_contrast(page: pymupdf.Page, spans: Sequence[Span]) -> Iterator[Span]:
+def _find_low_contrast(page: pymupdf.Page, spans: Sequence[Span]) -> Iterator[Span]:
     """Those that stand where the page, as it is drawn, has one shade."""
     if not spans:
         return

@@ -26,7 +26,7 @@ MAX_BYTES = 64 << 20
 would be tens of thousands of passages that nobody searches for."""
 
 # UTF-32 before UTF-16: in little-endian order its mark begins with the other's.
-_MARKS = {
+_BOMS = {
     codecs.BOM_UTF8: "utf-8",
     codecs.BOM_UTF32_LE: "utf-32-le",
     codecs.BOM_UTF32_BE: "utf-32-be",
@@ -41,13 +41,13 @@ _SAMPLE = 1 << 16
 # Bytes that text does not have; terminals' bells, backspaces and escapes are in logs.
 _LAYOUT = "\t\n\r\f\v\a\b\x1a\x1b"
 _CONTROLS = bytes({*range(32), 127} - {*_LAYOUT.encode()})
-_SENSELESS = frozenset({"Cc", "Cn", "Co", "Cs"})
+_INVALID_CATEGORIES = frozenset({"Cc", "Cn", "Co", "Cs"})
 # The part of them that makes a file binary. Compressed data has a tenth, and some records of
 # text have a separator in every few characters, but those are valid UTF-8.
 _BINARY = 0.05
 _BINARY_IN_UTF8 = 0.3
 # The least part of a text that is not NULs.
-_WRITTEN = 0.1
+_MIN_NON_NUL = 0.1
 
 _SURROGATES = re.compile("[\ud800-\udfff]")
 
@@ -86,7 +86,7 @@ def decode(data: bytes, *, python: bool = False) -> str:
 def _read_bytes(path: Path) -> bytes:
     """The first bytes of the file, one more than it may have."""
     try:
-        with open(path, "rb", opener=_open_at_once) as file:
+        with open(path, "rb", opener=_open_nonblocking) as file:
             if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
                 raise ExtractionFailed(f"{path.name} is not an ordinary file. Leave it out.")
             return file.read(MAX_BYTES + 1)
@@ -96,20 +96,20 @@ def _read_bytes(path: Path) -> bytes:
         raise ExtractionFailed(f"{path} cannot be read: {cause.strerror}.") from cause
 
 
-def _open_at_once(path: str, flags: int) -> int:
+def _open_nonblocking(path: str, flags: int) -> int:
     """Open without waiting for a writer, should the file be a pipe."""
     return os.open(path, flags | os.O_NONBLOCK)
 
 
 def _decode(data: bytes, python: bool) -> str:
-    readers = [_by_mark, _by_cookie, _as_wide, _as_escaped, _as_utf8, _as_legacy]
+    readers = [_by_bom, _by_cookie, _as_utf16_or_utf32, _as_iso2022_jp, _as_utf8, _as_legacy]
     if not python:
         readers.remove(_by_cookie)
     return next(text for read in readers if (text := read(data)) is not None)
 
 
-def _by_mark(data: bytes) -> str | None:
-    for mark, encoding in _MARKS.items():
+def _by_bom(data: bytes) -> str | None:
+    for mark, encoding in _BOMS.items():
         if data.startswith(mark):
             return data[len(mark) :].decode(encoding, "replace")
     return None
@@ -126,13 +126,13 @@ def _by_cookie(data: bytes) -> str | None:
     return None
 
 
-def _as_wide(data: bytes) -> str | None:
+def _as_utf16_or_utf32(data: bytes) -> str | None:
     """As UTF-16 or UTF-32 without a mark, if it has NULs and makes sense so."""
     nuls = data.count(0)
     if nuls == 0 or (nuls < len(data) * _WIDE_NULS and _is_text_with_nuls(data)):
         return None
     samples = {encoding: data[:_SAMPLE].decode(encoding, "replace") for encoding in _WIDE}
-    likely = [encoding for encoding, sample in samples.items() if _is_sensible(sample)]
+    likely = [encoding for encoding, sample in samples.items() if _is_plausible(sample)]
     if not likely:
         return None
     # In the wrong order of bytes Latin letters are Chinese.
@@ -140,7 +140,7 @@ def _as_wide(data: bytes) -> str | None:
     return data.decode(encoding, "replace")
 
 
-def _as_escaped(data: bytes) -> str | None:
+def _as_iso2022_jp(data: bytes) -> str | None:
     """As ISO-2022-JP: Japanese in seven bits, as it was mailed."""
     if b"\x1b$" not in data:
         return None
@@ -154,8 +154,10 @@ def _as_utf8(data: bytes) -> str | None:
     """As UTF-8, or what is so for the greater part and has been damaged."""
     if _is_utf8(data):
         # Where a machine went down, some of a log is NULs.
-        written = data.replace(b"\0", b"")
-        _refuse_binary(written if len(written) > _WRITTEN * len(data) else data, _BINARY_IN_UTF8)
+        non_nul = data.replace(b"\0", b"")
+        _refuse_binary(
+            non_nul if len(non_nul) > _MIN_NON_NUL * len(data) else data, _BINARY_IN_UTF8
+        )
         return data.decode()
     _refuse_binary(data, _BINARY)
     text = data.decode(errors="replace")
@@ -180,9 +182,11 @@ def _is_text_with_nuls(data: bytes) -> bool:
     return _is_utf8(data) and not _is_binary(data.replace(b"\0", b""), _BINARY)
 
 
-def _is_sensible(text: str) -> bool:
+def _is_plausible(text: str) -> bool:
     """Whether nearly all characters mean something, some are ASCII, the others of one script."""
-    odd = sum(unicodedata.category(each) in _SENSELESS and each not in _LAYOUT for each in text)
+    odd = sum(
+        unicodedata.category(each) in _INVALID_CATEGORIES and each not in _LAYOUT for each in text
+    )
     odd += text.count("\ufffd")
     scripts = Counter(_script(each) for each in text if each.isalpha() and not each.isascii())
     strange = scripts.total() - max(scripts.values(), default=0)

@@ -19,9 +19,9 @@ from quinion.concurrency import in_thread, together
 from quinion.embed.base import Vectors
 from quinion.errors import ExtractionFailed
 from quinion.extract.scans.scan_decision import (
+    DocumentKind,
     Inspection,
     PageKind,
-    Verdict,
     choose_pages_to_probe,
     contains_drawings,
     decide,
@@ -106,7 +106,7 @@ async def read(
 
     if ocr and (numbers := choose_pages_to_probe(inspection, threshold)):
         await workers.run("probe", note, path=path, numbers=numbers, options=options)
-    if decide(inspection, threshold, list(probed.values())) is Verdict.PICTURE:
+    if decide(inspection, threshold, list(probed.values())) is DocumentKind.PICTURE:
         return Reading(inspection, [], probed)
     pages = await _read_pages(workers, path, surveyed, options, progress, on_page)
     await in_thread(check_unchanged, source)

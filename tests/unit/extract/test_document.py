@@ -11,8 +11,8 @@ from quinion.extract import document
 from quinion.extract.document import Options, inspect, probe, read_pages
 from quinion.extract.pdf.mupdf import pymupdf
 from quinion.extract.scans.scan_decision import (
+    DocumentKind,
     PageKind,
-    Verdict,
     choose_pages_to_probe,
     contains_drawings,
     decide,
@@ -39,7 +39,7 @@ NO_OCR = Options(ocr=False)
 THRESHOLD = 0.7
 
 
-def judge(path: Path) -> Verdict:
+def judge(path: Path) -> DocumentKind:
     inspection = inspect(path, OPTIONS)
     kinds = probe(path, choose_pages_to_probe(inspection, THRESHOLD), OPTIONS)
     return decide(inspection, THRESHOLD, kinds)
@@ -93,7 +93,7 @@ def test_a_missing_file_is_missing_to_every_call(tmp_path: Path) -> None:
 
 
 def test_a_scan_is_a_scan(tmp_path: Path) -> None:
-    assert judge(make_pdf(tmp_path / "a.pdf", [Scan(PROSE, cover=1.0)] * 2)) is Verdict.SCAN
+    assert judge(make_pdf(tmp_path / "a.pdf", [Scan(PROSE, cover=1.0)] * 2)) is DocumentKind.SCAN
 
 
 def test_a_scan_with_a_hidden_text_layer_needs_no_ocr_to_be_known(
@@ -101,22 +101,22 @@ def test_a_scan_with_a_hidden_text_layer_needs_no_ocr_to_be_known(
 ) -> None:
     path = make_pdf(tmp_path / "a.pdf", [Scan(PROSE, cover=1.0, layer=PROSE)])
     monkeypatch.setenv("PATH", "")
-    assert judge(path) is Verdict.SCAN
+    assert judge(path) is DocumentKind.SCAN
 
 
 def test_a_drawing_is_a_picture(tmp_path: Path) -> None:
-    assert judge(make_pdf(tmp_path / "a.pdf", [Drawing(1), Drawing(2)])) is Verdict.PICTURE
+    assert judge(make_pdf(tmp_path / "a.pdf", [Drawing(1), Drawing(2)])) is DocumentKind.PICTURE
 
 
 def test_a_drawing_in_vectors_is_a_picture(tmp_path: Path) -> None:
     title = text_pdf(tmp_path / "a.pdf", "42 Madeup Road\nElevations")
-    assert judge(title) is Verdict.ORDINARY
-    assert judge(draw_house(title)) is Verdict.PICTURE
+    assert judge(title) is DocumentKind.ORDINARY
+    assert judge(draw_house(title)) is DocumentKind.PICTURE
 
 
 def test_a_photograph_is_a_picture_and_a_photographed_page_is_a_scan(tmp_path: Path) -> None:
-    assert judge(photo(tmp_path / "a.jpg")) is Verdict.PICTURE
-    assert judge(text_image(tmp_path / "b.jpg")) is Verdict.SCAN
+    assert judge(photo(tmp_path / "a.jpg")) is DocumentKind.PICTURE
+    assert judge(text_image(tmp_path / "b.jpg")) is DocumentKind.SCAN
 
 
 def test_probing_names_the_kind_of_each_page_that_was_asked_for(tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from quinion.extract.document import Options, survey
-from quinion.extract.invisible_text import LOOKED_THROUGH, find_hidden, may_hide
+from quinion.extract.invisible_text import MAX_CHECKED_CHARACTERS, find_hidden, may_have_hidden_text
 from quinion.extract.pdf.lines import read_lined_pages
 from quinion.extract.pdf.mupdf import pymupdf
 from tests.documents import PROSE, Scan, make_pdf
@@ -31,7 +31,7 @@ def hidden_on(page: pymupdf.Page) -> str:
 
 
 def may_hide_on(page: pymupdf.Page) -> bool:
-    return may_hide(page.get_text("html", flags=pymupdf.TEXTFLAGS_TEXT))
+    return may_have_hidden_text(page.get_text("html", flags=pymupdf.TEXTFLAGS_TEXT))
 
 
 @pytest.mark.parametrize("rotation", [0, 90, 180, 270])
@@ -129,12 +129,12 @@ def test_a_page_with_more_text_than_any_real_one_is_not_looked_through(
     path, options = tmp_path / "a.pdf", Options(ocr=False)
     document = pymupdf.open()
     page = document.new_page(width=60_000)
-    page.insert_text((72, 100), "word " * (LOOKED_THROUGH // 5 + 1), fontsize=2)
+    page.insert_text((72, 100), "word " * (MAX_CHECKED_CHARACTERS // 5 + 1), fontsize=2)
     page.insert_text((72, 200), SECRET, color=WHITE)
     document.save(path)
     if way == "survey":
         [surveyed] = survey(path, 1, 1, options)
-        assert (len(surveyed.text) > LOOKED_THROUGH, surveyed.hidden) == (True, 0)
+        assert (len(surveyed.text) > MAX_CHECKED_CHARACTERS, surveyed.hidden) == (True, 0)
     else:
         [lined] = read_lined_pages(path, 1, 1, options)
-        assert (len(lined.page.text) > LOOKED_THROUGH, lined.page.hidden) == (True, 0)
+        assert (len(lined.page.text) > MAX_CHECKED_CHARACTERS, lined.page.hidden) == (True, 0)

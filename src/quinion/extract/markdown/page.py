@@ -20,10 +20,10 @@ DPI = 150
 """Of figures, and of the pixels in which their boxes are given."""
 POINTS_PER_INCH = 72
 
-_DEEPEST = 6
+_MAX_HEADING_LEVEL = 6
 _QUALITY = 85
 # Smaller ones (in points) are bullets, rules and specks.
-_SMALLEST_FIGURE = 20.0
+_MIN_FIGURE_SIDE = 20.0
 
 _PICTURE_TEXT = re.compile(
     r"<!-- Start of picture text -->\n(.*?)<!-- End of picture text -->", re.DOTALL
@@ -84,26 +84,26 @@ def convert(
     figures: list[Figure] = []
     for box in parsed.pages[0].boxes:
         if box.boxclass in edges:
-            edges[box.boxclass] += _plain(box) + "\n"
+            edges[box.boxclass] += _plain_text(box) + "\n"
         elif box.boxclass in ("title", "section-header"):
             box.header_level = _level(box, sizes)
         elif box.boxclass == "formula":
             box.boxclass = "text"
         elif box.boxclass == "picture" and _is_figure(box):
             frame = pymupdf.Rect(box.x0, box.y0, box.x1, box.y1)
-            figures.append(_cut(document[0], frame, _name(number, len(figures) + 1)))
+            figures.append(_cut_figure(document[0], frame, _name(number, len(figures) + 1)))
             box.image = figures[-1].id
     markdown = _tidy(str(parsed.to_markdown(header=False, footer=False)))
     return _page(number, document[0], markdown, tuple(figures), *edges.values())
 
 
-def show_whole(document: pymupdf.Document, number: int) -> MarkdownPage:
+def page_as_figure(document: pymupdf.Document, number: int) -> MarkdownPage:
     """The only page of a document as a figure, because there is nothing to read on it."""
-    figure = _cut(document[0], document[0].rect, _name(number, 1))
+    figure = _cut_figure(document[0], document[0].rect, _name(number, 1))
     return _page(number, document[0], f"![{figure.id}]({figure.id})", (figure,))
 
 
-def leave_empty(document: pymupdf.Document, number: int) -> MarkdownPage:
+def empty_page(document: pymupdf.Document, number: int) -> MarkdownPage:
     """The only page of a document, on which there is nothing."""
     return _page(number, document[0], "")
 
@@ -124,7 +124,7 @@ def _name(number: int, count: int) -> str:
     return f"img-{number}-{count}.jpeg"
 
 
-def _plain(box: LayoutBox) -> str:
+def _plain_text(box: LayoutBox) -> str:
     return " ".join(span["text"].strip() for line in box.textlines for span in line["spans"])
 
 
@@ -133,14 +133,14 @@ def _level(box: LayoutBox, sizes: Sequence[int]) -> int:
     if not sizes:
         return 1 if box.boxclass == "title" else 2
     larger = sum(size > (box.max_fontsize or 0) for size in sizes)
-    return min(larger + 1, _DEEPEST)
+    return min(larger + 1, _MAX_HEADING_LEVEL)
 
 
 def _is_figure(box: LayoutBox) -> bool:
-    return bool(min(box.x1 - box.x0, box.y1 - box.y0) >= _SMALLEST_FIGURE)
+    return bool(min(box.x1 - box.x0, box.y1 - box.y0) >= _MIN_FIGURE_SIDE)
 
 
-def _cut(page: pymupdf.Page, frame: pymupdf.Rect, name: str) -> Figure:
+def _cut_figure(page: pymupdf.Page, frame: pymupdf.Rect, name: str) -> Figure:
     pixels = page.get_pixmap(clip=frame, dpi=DPI, alpha=False)
     jpeg = pixels.tobytes("jpeg", jpg_quality=_QUALITY)
     corners = (pixels.x, pixels.y, pixels.x + pixels.width, pixels.y + pixels.height)

@@ -1,6 +1,6 @@
 """file → Markdown, page by page, with figures cut out.
 
-PyMuPDF4LLM finds headings, lists, tables, figures and the order of reading, with PyMuPDF's
+PyMuPDF4LLM finds headings, lists, tables, figures and the order of result, with PyMuPDF's
 layout model. Scanned pages are given a text layer first (`overlay`). A page that OCR can make
 nothing of is a figure.
 
@@ -28,14 +28,14 @@ from quinion.extract.markdown.page import (
     POINTS_PER_INCH,
     MarkdownPage,
     convert,
-    leave_empty,
-    show_whole,
+    empty_page,
+    page_as_figure,
 )
 from quinion.extract.markdown.scan_figures import FindPatches
 from quinion.extract.ocr.raster import Raster, fit_scale
-from quinion.extract.ocr.tesseract import Reading
-from quinion.extract.ocr.text_overlay import lay_over
-from quinion.extract.ocr.upright import is_doubtful, read_upright
+from quinion.extract.ocr.tesseract import OcrResult
+from quinion.extract.ocr.text_overlay import overlay_text
+from quinion.extract.ocr.upright import is_unreliable, read_upright
 from quinion.extract.pdf.mupdf import DAMAGE, pymupdf
 from quinion.extract.pdf.reader import open_pdf
 from quinion.extract.scans.ink import ink_ratio
@@ -53,7 +53,7 @@ _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class Survey:
+class MarkdownSurvey:
     """What has to be known of the whole before a page is read.
 
     `sizes` are the sizes of print (in points) larger than the text's, largest first.
@@ -63,7 +63,7 @@ class Survey:
     sizes: tuple[int, ...]
 
 
-def survey(path: Path, options: Options) -> Survey:
+def survey(path: Path, options: Options) -> MarkdownSurvey:
     """Count the pages, and see what sizes headings have.
 
     Raises:
@@ -71,7 +71,7 @@ def survey(path: Path, options: Options) -> Survey:
     """
     if not _is_pdf(path):
         with open_image(path, options.max_pixels, ALL_FORMATS) as file:
-            return Survey(file.page_count, ())
+            return MarkdownSurvey(file.page_count, ())
     with open_pdf(path) as pdf:
         if pdf.page_count > options.max_pages:
             raise ExtractionFailed(
@@ -79,7 +79,7 @@ def survey(path: Path, options: Options) -> Survey:
                 "read. Split it."
             )
     with pymupdf.open(path, filetype="pdf") as document:
-        return Survey(document.page_count, _heading_sizes(document))
+        return MarkdownSurvey(document.page_count, _heading_sizes(document))
 
 
 def read_markdown(
@@ -116,18 +116,18 @@ def _read_pdf(
     find_patches: FindPatches,
     options: Options,
 ) -> Iterator[MarkdownPage]:
-    with open_pdf(path) as pdf, pymupdf.open(path, filetype="pdf") as whole:
+    with open_pdf(path) as pdf, pymupdf.open(path, filetype="pdf") as source:
         for number in range(first, last + 1):
             if has_layer(pdf.text(number - 1)) or not options.ocr:
-                with _telling_damage(path, number), pymupdf.open() as part:
+                with _report_damage(path, number), pymupdf.open() as part:
                     # A document of one page: the library looks through all pages each time.
-                    part.insert_pdf(whole, from_page=number - 1, to_page=number - 1)
+                    part.insert_pdf(source, from_page=number - 1, to_page=number - 1)
                     page = convert(part, number, sizes)
                 yield page
             else:
                 raster = pdf.rasterize(number - 1, options.ocr_dpi, options.max_pixels)
-                with _telling_damage(path, number):
-                    picture = _render(whole[number - 1])
+                with _report_damage(path, number):
+                    picture = _render(source[number - 1])
                 yield _read_scan(number, raster, picture, find_patches, path.name)
 
 
@@ -142,19 +142,19 @@ def _read_scan(
     number: int, raster: Raster, picture: Image.Image, find_patches: FindPatches, name: str
 ) -> MarkdownPage:
     if ink_ratio(raster.image) < BLANK_INK:
-        with lay_over(picture, Reading(()), raster) as document:
-            return leave_empty(document, number)
+        with overlay_text(picture, OcrResult(()), raster) as document:
+            return empty_page(document, number)
     try:
-        reading, upright = read_upright(raster, OCR_TIMEOUT_S)
+        result, upright = read_upright(raster, OCR_TIMEOUT_S)
     except TimeoutError:
         _log.warning("%s, page %d: OCR took too long; the page is a figure", name, number)
-        with lay_over(picture, Reading(()), raster) as document:
-            return show_whole(document, number)
+        with overlay_text(picture, OcrResult(()), raster) as document:
+            return page_as_figure(document, number)
     if upright is not raster:
         picture = picture.transpose(Image.Transpose.ROTATE_180)
-    with lay_over(picture, reading, upright) as document:
-        if is_doubtful(reading):
-            return show_whole(document, number)
+    with overlay_text(picture, result, upright) as document:
+        if is_unreliable(result):
+            return page_as_figure(document, number)
         return convert(document, number, (), find_patches)
 
 
@@ -183,7 +183,7 @@ def _is_pdf(path: Path) -> bool:
 
 
 @contextmanager
-def _telling_damage(path: Path, number: int) -> Iterator[None]:
+def _report_damage(path: Path, number: int) -> Iterator[None]:
     try:
         yield
     except DAMAGE as cause:

@@ -7,15 +7,15 @@ from collections.abc import Callable, Iterable, Sequence
 from PIL import Image
 from pymupdf4llm.helpers.document_layout import LayoutBox  # type: ignore[import-untyped]
 
-from quinion.extract.pdf.coverage import Box, cover_ratio, span
+from quinion.extract.pdf.coverage import Box, bounding_box, cover_ratio
 from quinion.extract.pdf.mupdf import pymupdf
 
 # Smaller ones (in points) are stamps, stains and rules.
-_SMALLEST = 50.0
+_MIN_SIDE = 50.0
 # What is round something else for this part of its area is a table's frame, or a box round text.
-_FRAMED = 0.4
+_MAX_COVER = 0.4
 # Nearer ones than this (in points) belong together.
-_REACH = 10.0
+_MAX_DISTANCE = 10.0
 
 FindPatches = Callable[[Image.Image, Sequence[Box]], list[Box]]
 """Boxes around what is neither paper nor in one of the boxes; the grey picture of the page has
@@ -27,10 +27,10 @@ def add_pictures(page: pymupdf.Page, boxes: list[LayoutBox], find_patches: FindP
     pixels = page.get_pixmap(colorspace=pymupdf.csGRAY, alpha=False)
     grey = Image.frombytes("L", (pixels.width, pixels.height), pixels.samples)
     known = [(box.x0, box.y0, box.x1, box.y1) for box in boxes]
-    for patch in _gather(find_patches(grey, known)):
+    for patch in _merge_near(find_patches(grey, known)):
         left, top, right, bottom = patch
-        is_small = min(right - left, bottom - top) < _SMALLEST
-        if is_small or cover_ratio(known, patch) > _FRAMED:
+        is_small = min(right - left, bottom - top) < _MIN_SIDE
+        if is_small or cover_ratio(known, patch) > _MAX_COVER:
             continue
         below = (
             place
@@ -40,19 +40,19 @@ def add_pictures(page: pymupdf.Page, boxes: list[LayoutBox], find_patches: FindP
         boxes.insert(next(below, len(boxes)), LayoutBox(*patch, "picture"))
 
 
-def _gather(patches: Iterable[Box]) -> list[Box]:
+def _merge_near(patches: Iterable[Box]) -> list[Box]:
     """Patches that lie near each other as one: the bars of a chart, the parts of a plan."""
     gathered: list[Box] = []
     for patch in patches:
-        whole = patch
-        while near := [one for one in gathered if _are_near(one, whole)]:
+        combined = patch
+        while near := [one for one in gathered if _are_near(one, combined)]:
             gathered = [one for one in gathered if one not in near]
-            whole = span([whole, *near])
-        gathered.append(whole)
+            combined = bounding_box([combined, *near])
+        gathered.append(combined)
     return gathered
 
 
 def _are_near(one: Box, other: Box) -> bool:
     across = max(one[0], other[0]) - min(one[2], other[2])
     down = max(one[1], other[1]) - min(one[3], other[3])
-    return max(across, down) < _REACH
+    return max(across, down) < _MAX_DISTANCE

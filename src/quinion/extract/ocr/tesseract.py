@@ -14,16 +14,16 @@ from functools import cached_property
 
 from quinion.errors import ExtractionFailed, ToolMissing
 from quinion.extract.ocr.raster import Raster
-from quinion.extract.ocr.tesserocr_process import Recognizer
+from quinion.extract.ocr.tesserocr_process import TesserocrProcess
 
 PROGRAM = "tesseract"
 # A word is more likely read than imagined from this confidence on.
-SURE = 60.0
+CONFIDENT = 60.0
 # The table's columns, and the level of the rows that hold a word.
 _COLUMNS = 12
 _WORD_LEVEL = "5"
 
-_library = Recognizer(PROGRAM)
+_library = TesserocrProcess(PROGRAM)
 atexit.register(_library.close)
 
 
@@ -41,7 +41,7 @@ class Word:
 
 
 @dataclass(frozen=True)
-class Reading:
+class OcrResult:
     """The words on one picture, in reading order."""
 
     words: tuple[Word, ...]
@@ -52,14 +52,14 @@ class Reading:
         return _join(self.words)
 
     @cached_property
-    def sure_words(self) -> tuple[Word, ...]:
+    def confident_words(self) -> tuple[Word, ...]:
         """The words that Tesseract does not doubt."""
-        return tuple(word for word in self.words if word.confidence >= SURE)
+        return tuple(word for word in self.words if word.confidence >= CONFIDENT)
 
     @cached_property
-    def sure_text(self) -> str:
+    def confident_text(self) -> str:
         """Their text, on the same lines."""
-        return _join(self.sure_words)
+        return _join(self.confident_words)
 
     @property
     def confidence(self) -> float | None:
@@ -69,7 +69,7 @@ class Reading:
         return sum(word.confidence for word in self.words) / len(self.words)
 
 
-def read(raster: Raster, timeout_s: float, *, upside_down: bool = False) -> Reading:
+def read(raster: Raster, timeout_s: float, *, upside_down: bool = False) -> OcrResult:
     """Read the words on a picture, as it is or half a turn on.
 
     Raises:
@@ -80,7 +80,7 @@ def read(raster: Raster, timeout_s: float, *, upside_down: bool = False) -> Read
     table = _library.recognize(raster, timeout_s, upside_down=upside_down)
     if table is None:
         table = _run(raster, timeout_s, upside_down)
-    return Reading(tuple(_parse(table)))
+    return OcrResult(tuple(_parse(table)))
 
 
 def _run(raster: Raster, timeout_s: float, upside_down: bool) -> str:

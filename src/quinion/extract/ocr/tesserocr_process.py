@@ -27,14 +27,14 @@ _FOLDER = re.compile(r'in "(.+)"')
 _LIST_TIMEOUT_S = 10.0
 
 
-class Recognizer:
+class TesserocrProcess:
     """The process, started when there is something to read, and again after it was killed."""
 
     def __init__(self, program: str) -> None:
         self._program = program
         self._process: subprocess.Popen[bytes] | None = None
         self._is_usable = find_spec("tesserocr") is not None
-        self._turn = threading.Lock()
+        self._lock = threading.Lock()
 
     def recognize(
         self, raster: Raster, timeout_s: float, *, upside_down: bool = False
@@ -44,7 +44,7 @@ class Recognizer:
         Raises:
             TimeoutError: it was not done in time.
         """
-        with self._turn:
+        with self._lock:
             # A program that is gone is missed, whatever is still running.
             if self._is_usable and shutil.which(self._program):
                 return self._recognize(raster, timeout_s, upside_down)
@@ -68,7 +68,7 @@ class Recognizer:
             alarm = threading.Timer(timeout_s, process.kill)
             alarm.start()
             try:
-                return _ask(process, raster, upside_down)
+                return _exchange(process, raster, upside_down)
             except (OSError, ValueError):
                 self.close()
             finally:
@@ -82,7 +82,7 @@ class Recognizer:
 
 
 def _start(program: str) -> "subprocess.Popen[bytes] | None":
-    folder = _find_data(program)
+    folder = _find_data_folder(program)
     if folder is None:
         return None
     return subprocess.Popen(
@@ -95,10 +95,10 @@ def _start(program: str) -> "subprocess.Popen[bytes] | None":
     )
 
 
-def _find_data(program: str) -> str | None:
+def _find_data_folder(program: str) -> str | None:
     """The folder with the program's data, as it says itself."""
     try:
-        said = subprocess.run(
+        output = subprocess.run(
             [program, "--list-langs"],
             stdin=subprocess.DEVNULL,
             capture_output=True,
@@ -108,11 +108,11 @@ def _find_data(program: str) -> str | None:
         )
     except (OSError, subprocess.SubprocessError):
         return None
-    found = _FOLDER.search(said.stdout)
-    return found[1] if found and LANGUAGE in said.stdout.split() else None
+    found = _FOLDER.search(output.stdout)
+    return found[1] if found and LANGUAGE in output.stdout.split() else None
 
 
-def _ask(process: "subprocess.Popen[bytes]", raster: Raster, upside_down: bool) -> str:
+def _exchange(process: "subprocess.Popen[bytes]", raster: Raster, upside_down: bool) -> str:
     """Raises OSError or ValueError when the process ends before it has answered."""
     assert process.stdin is not None
     assert process.stdout is not None

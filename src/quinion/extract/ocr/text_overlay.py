@@ -14,23 +14,23 @@ from statistics import median
 from PIL import Image
 
 from quinion.extract.ocr.raster import Raster
-from quinion.extract.ocr.tesseract import Reading, Word
+from quinion.extract.ocr.tesseract import OcrResult, Word
 from quinion.extract.pdf.mupdf import pymupdf
 
 POINTS_PER_INCH = 72
 # Where the file does not say: what scanners do most.
 LIKELY_DPI = 200
-# A word's box is as high as its letters, most of which have no room above or below.
+# A word's box is as high as its letters, most of which have no max_gap above or below.
 _SIZE_OF_HEIGHT = 1.15
-_SMALLEST = 4.0
+_MIN_FONT_SIZE = 4.0
 # Words further apart than this many times their size are in different cells or columns.
-_GAP = 1.0
+_MAX_GAP = 1.0
 _FONT = "ocr"
 _INVISIBLE = 3
 _QUALITY = 85
 
 
-def lay_over(picture: Image.Image, reading: Reading, raster: Raster) -> pymupdf.Document:
+def overlay_text(picture: Image.Image, result: OcrResult, raster: Raster) -> pymupdf.Document:
     """A document of one page: the picture, with the words that were read on the raster.
 
     Both show the page upright; they may differ in resolution.
@@ -44,23 +44,23 @@ def lay_over(picture: Image.Image, reading: Reading, raster: Raster) -> pymupdf.
     page.insert_image(page.rect, stream=stream.getvalue())
     font = pymupdf.Font("helv")
     page.insert_font(fontname=_FONT, fontbuffer=font.buffer)
-    for line in _lines(reading):
-        for run in _runs(line):
+    for line in _lines(result):
+        for run in _split_at_gaps(line):
             _write(page, font, run, zoom)
     return document
 
 
-def _lines(reading: Reading) -> Iterator[list[Word]]:
-    for _, words in groupby(reading.words, key=lambda word: word.line):
+def _lines(result: OcrResult) -> Iterator[list[Word]]:
+    for _, words in groupby(result.words, key=lambda word: word.line):
         yield list(words)
 
 
-def _runs(line: Sequence[Word]) -> Iterator[list[Word]]:
+def _split_at_gaps(line: Sequence[Word]) -> Iterator[list[Word]]:
     """The words of a line, parted where a wide gap is."""
-    room = _GAP * _height(line)
+    max_gap = _MAX_GAP * _height(line)
     run = [line[0]]
     for before, word in pairwise(line):
-        if word.box[0] - before.box[2] > room:
+        if word.box[0] - before.box[2] > max_gap:
             yield run
             run = []
         run.append(word)
@@ -73,7 +73,7 @@ def _height(words: Sequence[Word]) -> float:
 
 def _write(page: pymupdf.Page, font: pymupdf.Font, run: Sequence[Word], zoom: float) -> None:
     text = " ".join(word.text for word in run)
-    size = max(_SMALLEST, _height(run) * zoom * _SIZE_OF_HEIGHT)
+    size = max(_MIN_FONT_SIZE, _height(run) * zoom * _SIZE_OF_HEIGHT)
     start = pymupdf.Point(run[0].box[0], median(word.box[3] for word in run)) * zoom
     width = (run[-1].box[2] - run[0].box[0]) * zoom
     stretch = width / (font.text_length(text, fontsize=size) or 1.0)

@@ -35,11 +35,11 @@ def cover_ratio(boxes: Iterable[Box], frame: Box) -> float:
     area = (frame[2] - frame[0]) * (frame[3] - frame[1])
     inside = clip(boxes, frame)
     if len(inside) > MAX_BOXES:
-        inside = [span(inside)]
+        inside = [bounding_box(inside)]
     return min(1.0, union_area(inside) / area) if area > 0 else 0.0
 
 
-def span(boxes: Iterable[Box]) -> Box:
+def bounding_box(boxes: Iterable[Box]) -> Box:
     """The smallest box around all of them, of which there must be one at least."""
     x0, y0, x1, y1 = zip(*boxes, strict=True)
     return min(x0), min(y0), max(x1), max(y1)

@@ -18,7 +18,7 @@ from typing import Any
 from quinion.errors import ExtractionFailed
 from quinion.extract.document import Options, read_pages
 from quinion.extract.filetype import FileKind, recognize
-from quinion.extract.invisible_text import LOOKED_THROUGH, count_hidden
+from quinion.extract.invisible_text import MAX_CHECKED_CHARACTERS, count_hidden
 from quinion.extract.pdf.mupdf import DAMAGE, pymupdf
 from quinion.model.line import Box, Line, LinedPage, lines_of_text
 from quinion.model.page import Method, Page
@@ -26,13 +26,13 @@ from quinion.model.page import Method, Page
 # Two pieces are on one row when the lower starts above the middle of the higher.
 _SHARED_HEIGHT = 0.5
 # Pieces nearer than this many points are parts of one word.
-_SPACE = 1.0
+_MIN_SPACE = 1.0
 # Side by side pieces may overlap by this: italics lean, raised marks tuck in.
-_TUCK = 2.0
+_MAX_OVERLAP = 2.0
 # What rises by more than this for each point to the right is written up or down the page.
-_SLOPE = 0.1
+_MAX_SLOPE = 0.1
 # A footnote's number is printed at two thirds of the note's size, at most at four fifths.
-_SMALL = 0.8
+_MARK_SIZE_RATIO = 0.8
 
 _BOLD = 1 << 4
 _RAISED = 1 << 0
@@ -70,11 +70,11 @@ def read_lined_pages(path: Path, first: int, last: int, options: Options) -> Ite
                 yield LinedPage(page, lines_of_text(page))
                 continue
             if document is None:
-                document = stack.enter_context(_open_again(path))
+                document = stack.enter_context(_open(path))
             yield _read_layer(document, page, path.name)
 
 
-def _open_again(path: Path) -> pymupdf.Document:
+def _open(path: Path) -> pymupdf.Document:
     try:
         return pymupdf.open(path, filetype="pdf")
     except DAMAGE as cause:
@@ -93,7 +93,7 @@ def _read_layer(document: pymupdf.Document, read: Page, name: str) -> LinedPage:
             f"Page {number} of {name} is damaged ({cause}). "
             "Get a fresh copy, or print it to a new PDF."
         ) from cause
-    hidden = count_hidden(page, content, name) if len(read.text) <= LOOKED_THROUGH else 0
+    hidden = count_hidden(page, content, name) if len(read.text) <= MAX_CHECKED_CHARACTERS else 0
     pieces = [
         piece
         for block in content["blocks"]
@@ -110,7 +110,7 @@ def _read_piece(line: Mapping[str, Any], turn: pymupdf.Matrix) -> _Piece:
     box = pymupdf.Rect(line["bbox"]) * turn
     right, down = line["dir"]
     rise = right * turn.b + down * turn.d
-    return _Piece((box.x0, box.y0, box.x1, box.y1), tuple(line["spans"]), abs(rise) < _SLOPE)
+    return _Piece((box.x0, box.y0, box.x1, box.y1), tuple(line["spans"]), abs(rise) < _MAX_SLOPE)
 
 
 def _rows(pieces: Sequence[_Piece]) -> Iterator[list[_Piece]]:
@@ -130,13 +130,13 @@ def _are_beside(one: _Piece, other: _Piece) -> bool:
     height = min(bottom - top, other.box[3] - other.box[1])
     overlap = min(right, other.box[2]) - max(left, other.box[0])
     are_level = one.is_level and other.is_level
-    return are_level and shared > _SHARED_HEIGHT * height and overlap < _TUCK
+    return are_level and shared > _SHARED_HEIGHT * height and overlap < _MAX_OVERLAP
 
 
 def _line(page_number: int, row: Sequence[_Piece]) -> Line:
     text = row[0].text
     for left, right in pairwise(row):
-        text += ("" if right.box[0] - left.box[2] < _SPACE else " ") + right.text
+        text += ("" if right.box[0] - left.box[2] < _MIN_SPACE else " ") + right.text
     spans = [span for piece in row for span in piece.spans if span["text"].strip()]
     weights: dict[float, int] = {}
     bold = 0
@@ -146,10 +146,10 @@ def _line(page_number: int, row: Sequence[_Piece]) -> Line:
         weights[size] = weights.get(size, 0) + letters
         bold += letters if _is_bold(span) else -letters
     size = max(weights, key=lambda size: (weights[size], size))
-    return Line(page_number, text, _around(row), size, bold > 0, _is_mark(spans[0], size))
+    return Line(page_number, text, _bounding_box(row), size, bold > 0, _is_mark(spans[0], size))
 
 
-def _around(row: Sequence[_Piece]) -> Box:
+def _bounding_box(row: Sequence[_Piece]) -> Box:
     left, top, right, bottom = zip(*(piece.box for piece in row), strict=True)
     return (
         round(min(left), 1),
@@ -166,5 +166,5 @@ def _is_bold(span: _Span) -> bool:
 
 
 def _is_mark(span: _Span, size: float) -> bool:
-    small = span["size"] < _SMALL * size or bool(span["flags"] & _RAISED)
+    small = span["size"] < _MARK_SIZE_RATIO * size or bool(span["flags"] & _RAISED)
     return small and span["text"].strip().isdigit()

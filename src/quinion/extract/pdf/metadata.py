@@ -9,11 +9,11 @@ from quinion.extract.document import Options
 from quinion.extract.pdf.lines import read_lined_pages
 from quinion.extract.pdf.reader import open_pdf
 
-LONGEST_TITLE = 200
-MOST_LINES = 6
-MOST_KEYWORDS = 20
-LONGEST_KEYWORD = 50
-ONE_SIZE = 0.95
+MAX_TITLE_CHARACTERS = 200
+MAX_TITLE_LINES = 6
+MAX_KEYWORDS = 20
+MAX_KEYWORD_CHARACTERS = 50
+SAME_SIZE = 0.95
 """Print of this part of the largest size is of that size too."""
 # What programs write where a title should be: names of files, of programs, or of nothing.
 _NO_TITLE = re.compile(
@@ -25,14 +25,14 @@ _LETTERS = re.compile(r"[^\W\d_]{2,}")
 
 
 @dataclass(frozen=True, slots=True)
-class About:
+class PdfMetadata:
     """The title is empty where neither the file nor its first page has one."""
 
     title: str
     keywords: tuple[str, ...]
 
 
-def describe(path: Path, options: Options) -> About:
+def describe(path: Path, options: Options) -> PdfMetadata:
     """Read the file's own data, and where it has no title, the first page.
 
     Raises:
@@ -43,7 +43,9 @@ def describe(path: Path, options: Options) -> About:
     title = _clean(data.get("title") or "")
     if not title or _NO_TITLE.fullmatch(title):
         title = _find_title(path, options)
-    return About(title[:LONGEST_TITLE], tuple(_split_keywords(data.get("keywords") or "")))
+    return PdfMetadata(
+        title[:MAX_TITLE_CHARACTERS], tuple(_split_keywords(data.get("keywords") or ""))
+    )
 
 
 def _find_title(path: Path, options: Options) -> str:
@@ -56,16 +58,16 @@ def _find_title(path: Path, options: Options) -> str:
     }
     if not sizes:
         return ""
-    limit = ONE_SIZE * max(sizes.values())
+    limit = SAME_SIZE * max(sizes.values())
     # The first lines of that size that follow each other; many of them are running text.
     large = dropwhile(lambda text: sizes[text] < limit, sizes)
     lines = list(takewhile(lambda text: sizes[text] >= limit, large))
-    return _clean(" ".join(lines)) if len(lines) <= MOST_LINES else ""
+    return _clean(" ".join(lines)) if len(lines) <= MAX_TITLE_LINES else ""
 
 
 def _split_keywords(text: str) -> list[str]:
     words = [_clean(word) for word in re.split(r"[,;\n]", text)]
-    return [word[:LONGEST_KEYWORD] for word in dict.fromkeys(words) if word][:MOST_KEYWORDS]
+    return [word[:MAX_KEYWORD_CHARACTERS] for word in dict.fromkeys(words) if word][:MAX_KEYWORDS]
 
 
 def _clean(text: str) -> str:

@@ -10,9 +10,13 @@ from pathlib import Path
 from PIL import Image
 
 from quinion.errors import ExtractionFailed
-from quinion.extract.invisible_text import LOOKED_THROUGH, count_hidden, may_hide
+from quinion.extract.invisible_text import (
+    MAX_CHECKED_CHARACTERS,
+    count_hidden,
+    may_have_hidden_text,
+)
 from quinion.extract.ocr.raster import Raster, fit_scale
-from quinion.extract.pdf.coverage import Box, cover_ratio, span
+from quinion.extract.pdf.coverage import Box, bounding_box, cover_ratio
 from quinion.extract.pdf.mupdf import DAMAGE, OUT_OF_MEMORY, pymupdf
 from quinion.extract.scans.text_heuristics import has_running_text
 
@@ -23,7 +27,7 @@ _BACKGROUND = 0.95
 # drawing: those of the drawings that we measured cover 0.033 at most, of tables 0.05 or more.
 _TABLE_COVER = 0.05
 _TABLE_WORDS = 60
-MOST_CHARACTERS = 250_000
+MAX_PAGE_CHARACTERS = 250_000
 """Of a page's text layer. The fullest of 1,969 pages of real documents has 9,105; what has more
 than this is made to keep us busy."""
 
@@ -39,7 +43,7 @@ class PdfFile:
         self.page_count: int = document.page_count
         self.metadata: dict[str, str | None] = document.metadata or {}
 
-    def look(self, index: int) -> tuple[float, str, int]:
+    def measure(self, index: int) -> tuple[float, str, int]:
         """The part of the page that pictures cover, its text layer, and how many characters of
         that cannot be seen.
 
@@ -50,7 +54,7 @@ class PdfFile:
             content = page.get_textpage(flags=pymupdf.TEXTFLAGS_TEXT)
             text = self._within_limit(index, str(content.extractText()))
             hidden = 0
-            if len(text) <= LOOKED_THROUGH and may_hide(content.extractHTML()):
+            if len(text) <= MAX_CHECKED_CHARACTERS and may_have_hidden_text(content.extractHTML()):
                 hidden = count_hidden(page, content.extractDICT(), self._path.name)
             is_running = has_running_text(text)
             if is_running and not page.get_images():
@@ -82,10 +86,10 @@ class PdfFile:
             return Raster(image, max(1, round(zoom * _POINTS_PER_INCH)))
 
     def _within_limit(self, index: int, text: str) -> str:
-        if len(text) > MOST_CHARACTERS:
+        if len(text) > MAX_PAGE_CHARACTERS:
             raise ExtractionFailed(
                 f"Page {index + 1} of {self._path.name} has {len(text):,} characters; at most "
-                f"{MOST_CHARACTERS:,} are read of a page. Leave it out."
+                f"{MAX_PAGE_CHARACTERS:,} are read of a page. Leave it out."
             )
         return text
 
@@ -143,4 +147,4 @@ def _line_work(page: pymupdf.Page, frame: Box) -> list[Box]:
         if kind == "stroke-path"
         or (kind == "fill-path" and cover_ratio([box], frame) < _BACKGROUND)
     ]
-    return [span(paths)] if paths else []
+    return [bounding_box(paths)] if paths else []

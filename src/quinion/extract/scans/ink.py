@@ -16,7 +16,7 @@ def ink_ratio(image: Image.Image) -> float:
     return _find_ink(image).histogram()[_INK] / (image.width * image.height)
 
 
-def words_share(image: Image.Image, boxes: Iterable[tuple[int, int, int, int]]) -> float:
+def word_ink_ratio(image: Image.Image, boxes: Iterable[tuple[int, int, int, int]]) -> float:
     """The part of the ink that lies inside the boxes."""
     ink = _find_ink(image)
     inside = Image.new("1", image.size)

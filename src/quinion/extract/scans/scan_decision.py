@@ -4,14 +4,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from quinion.extract.scans.text_heuristics import DOUBTFUL, has_running_text
+from quinion.extract.scans.text_heuristics import MIN_MEAN_CONFIDENCE, has_running_text
 from quinion.model.page import Method, Page
 
 SAMPLE_SIZE = 5
 # With fewer characters a page has no text layer worth the name.
 MIN_LAYER_CHARACTERS = 10
 # A page covered beyond this is one to look at, if nothing on it is to be read.
-MOSTLY = 0.5
+MIN_PICTURE_RATIO = 0.5
 
 
 class PageKind(StrEnum):
@@ -22,7 +22,7 @@ class PageKind(StrEnum):
     BLANK = "blank"
 
 
-class Verdict(StrEnum):
+class DocumentKind(StrEnum):
     """What a document is."""
 
     ORDINARY = "ordinary"
@@ -61,13 +61,13 @@ def choose_pages_to_probe(inspection: Inspection, threshold: float) -> tuple[int
     return tuple(int(step * (place + 0.5)) + 1 for place in range(count))
 
 
-def decide(inspection: Inspection, threshold: float, probed: Sequence[PageKind]) -> Verdict:
+def decide(inspection: Inspection, threshold: float, probed: Sequence[PageKind]) -> DocumentKind:
     """What the document is; without probes the ratio decides alone."""
     if inspection.image_ratio <= threshold:
-        return Verdict.ORDINARY
+        return DocumentKind.ORDINARY
     pictures = sum(kind is PageKind.PICTURE for kind in probed)
     texts = sum(kind is PageKind.TEXT for kind in probed)
-    return Verdict.PICTURE if not probed or pictures > texts else Verdict.SCAN
+    return DocumentKind.PICTURE if not probed or pictures > texts else DocumentKind.SCAN
 
 
 def contains_drawings(
@@ -80,14 +80,14 @@ def contains_drawings(
     """
     known = probed or {}
     return any(
-        inspection.image_ratios[page.number - 1] > MOSTLY
+        inspection.image_ratios[page.number - 1] > MIN_PICTURE_RATIO
         and known.get(page.number) is not PageKind.TEXT
-        and not _runs(page)
+        and not _has_running_text(page)
         for page in pages
     )
 
 
-def _runs(page: Page) -> bool:
-    if page.method is Method.OCR and (page.confidence or 0.0) < DOUBTFUL:
+def _has_running_text(page: Page) -> bool:
+    if page.method is Method.OCR and (page.confidence or 0.0) < MIN_MEAN_CONFIDENCE:
         return False
     return has_running_text(page.text)

@@ -5,8 +5,8 @@ makes it again.
 """
 
 from quinion.extract.ocr.raster import Raster
-from quinion.extract.ocr.upright import is_doubtful, read_upright
-from quinion.extract.scans.ink import ink_ratio, words_share
+from quinion.extract.ocr.upright import is_unreliable, read_upright
+from quinion.extract.scans.ink import ink_ratio, word_ink_ratio
 from quinion.extract.scans.scan_decision import PageKind
 from quinion.extract.scans.text_heuristics import has_lines
 
@@ -25,7 +25,7 @@ INK_WORDS = 5
 BLANK_INK = 0.001
 
 
-def judge(raster: Raster) -> PageKind:
+def classify(raster: Raster) -> PageKind:
     """Text, picture or blank, from an OCR run on few pixels (`DPI`, `MAX_PIXELS`).
 
     Raises:
@@ -35,12 +35,14 @@ def judge(raster: Raster) -> PageKind:
     if ink_ratio(raster.image) < BLANK_INK:
         return PageKind.BLANK
     try:
-        reading, upright = read_upright(raster, TIMEOUT_S)
+        result, upright = read_upright(raster, TIMEOUT_S)
     except TimeoutError:
         # Text is read in seconds, even on a busy machine; hatching and foliage may take for ever.
         return PageKind.PICTURE
-    if is_doubtful(reading):
+    if is_unreliable(result):
         return PageKind.PICTURE
-    boxes = [word.box for word in reading.sure_words]
-    is_mostly_words = len(boxes) >= INK_WORDS and words_share(upright.image, boxes) >= INK_SHARE
-    return PageKind.TEXT if is_mostly_words or has_lines(reading.sure_text) else PageKind.PICTURE
+    boxes = [word.box for word in result.confident_words]
+    is_mostly_words = len(boxes) >= INK_WORDS and word_ink_ratio(upright.image, boxes) >= INK_SHARE
+    return (
+        PageKind.TEXT if is_mostly_words or has_lines(result.confident_text) else PageKind.PICTURE
+    )

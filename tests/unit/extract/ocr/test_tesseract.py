@@ -10,7 +10,7 @@ from PIL import Image
 from quinion.errors import ExtractionFailed, ToolMissing
 from quinion.extract.ocr import tesseract
 from quinion.extract.ocr.raster import Raster
-from quinion.extract.ocr.tesserocr_process import Recognizer
+from quinion.extract.ocr.tesserocr_process import TesserocrProcess
 from tests.documents import PROSE, picture_of
 
 TIMEOUT_S = 60.0
@@ -22,7 +22,9 @@ def _engine(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> 
     """What is promised holds whichever of the two reads, each started anew."""
     if request.param == "library" and find_spec("tesserocr") is None:
         pytest.skip("the package tesserocr is not installed")
-    library = Recognizer(tesseract.PROGRAM if request.param == "library" else "no-such-program")
+    library = TesserocrProcess(
+        tesseract.PROGRAM if request.param == "library" else "no-such-program"
+    )
     monkeypatch.setattr(tesseract, "_library", library)
     yield
     library.close()
@@ -67,8 +69,8 @@ def test_doubtful_words_are_left_out_of_the_sure_text() -> None:
         tesseract.Word("~;", 12.0, (1, 1, 1), (2, 0, 3, 1)),
         tesseract.Word("too", 60.0, (1, 1, 2), (0, 2, 1, 3)),
     )
-    reading = tesseract.Reading(words)
-    assert reading.sure_text == "sure\ntoo"
+    reading = tesseract.OcrResult(words)
+    assert reading.confident_text == "sure\ntoo"
     assert reading.confidence == pytest.approx(167 / 3)
 
 

@@ -12,7 +12,7 @@ from PIL import Image
 
 from quinion.extract.ocr import tesseract
 from quinion.extract.ocr.raster import Raster
-from quinion.extract.ocr.tesserocr_process import Recognizer
+from quinion.extract.ocr.tesserocr_process import TesserocrProcess
 from tests.documents import PROSE, picture_of, picture_of_lines
 
 pytest.importorskip("tesserocr", reason="the package tesserocr is not installed")
@@ -28,20 +28,20 @@ def _alone() -> None:
 
 
 @pytest.fixture
-def recognizer() -> Iterator[Recognizer]:
-    one = Recognizer(tesseract.PROGRAM)
+def recognizer() -> Iterator[TesserocrProcess]:
+    one = TesserocrProcess(tesseract.PROGRAM)
     yield one
     one.close()
 
 
-def test_one_process_reads_page_after_page(recognizer: Recognizer) -> None:
+def test_one_process_reads_page_after_page(recognizer: TesserocrProcess) -> None:
     tables = [recognizer.recognize(PAGE, TIMEOUT_S) for _ in range(3)]
     assert len(set(tables)) == 1
     assert "development" in str(tables[0])
     assert len(find_processes()) == 1
 
 
-def test_what_was_read_before_leaves_no_trace(recognizer: Recognizer) -> None:
+def test_what_was_read_before_leaves_no_trace(recognizer: TesserocrProcess) -> None:
     alone = recognizer.recognize(PAGE, TIMEOUT_S)
     recognizer.recognize(Raster(picture_of_lines(), None), TIMEOUT_S)
     recognizer.recognize(Raster(picture_of("Aivasowskis Melikoffs", dpi=100), 100), TIMEOUT_S)
@@ -49,7 +49,7 @@ def test_what_was_read_before_leaves_no_trace(recognizer: Recognizer) -> None:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="others give back by themselves")
-def test_what_a_hard_page_took_is_given_back(recognizer: Recognizer) -> None:
+def test_what_a_hard_page_took_is_given_back(recognizer: TesserocrProcess) -> None:
     recognizer.recognize(PAGE, TIMEOUT_S)
     [process] = find_processes()
     before = process.memory_info().rss
@@ -58,7 +58,7 @@ def test_what_a_hard_page_took_is_given_back(recognizer: Recognizer) -> None:
 
 
 def test_a_run_that_takes_too_long_is_killed_and_the_next_page_is_read(
-    recognizer: Recognizer,
+    recognizer: TesserocrProcess,
 ) -> None:
     with pytest.raises(TimeoutError, match="more than 0 s"):
         recognizer.recognize(PAGE, 0.01)
@@ -66,7 +66,7 @@ def test_a_run_that_takes_too_long_is_killed_and_the_next_page_is_read(
     assert recognizer.recognize(PAGE, TIMEOUT_S)
 
 
-def test_after_a_crash_the_program_has_to_read(recognizer: Recognizer) -> None:
+def test_after_a_crash_the_program_has_to_read(recognizer: TesserocrProcess) -> None:
     assert recognizer.recognize(PAGE, TIMEOUT_S)
     [process] = find_processes()
     os.kill(process.pid, signal.SIGSEGV)
@@ -75,7 +75,7 @@ def test_after_a_crash_the_program_has_to_read(recognizer: Recognizer) -> None:
 
 
 def test_without_the_programs_data_the_program_has_to_say_so(
-    recognizer: Recognizer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    recognizer: TesserocrProcess, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("TESSDATA_PREFIX", str(tmp_path))
     assert recognizer.recognize(PAGE, TIMEOUT_S) is None
@@ -84,7 +84,7 @@ def test_without_the_programs_data_the_program_has_to_say_so(
 def test_the_process_ends_with_whoever_asks() -> None:
     asks = (
         "import os, psutil; from PIL import Image;"
-        "from quinion.extract import tesseract; from quinion.extract.ocr.raster import Raster;"
+        "from quinion.extract.ocr import tesseract; from quinion.extract.ocr.raster import Raster;"
         "tesseract.read(Raster(Image.new('L', (99, 99), 'white'), 200), 60);"
         "print(psutil.Process().children()[0].pid, flush=True);"
         "os.kill(os.getpid(), 9)"

@@ -2,8 +2,8 @@ import pytest
 from PIL import Image
 
 from quinion.extract.ocr.raster import Raster
-from quinion.extract.ocr.tesseract import Reading, Word
-from quinion.extract.ocr.text_overlay import lay_over
+from quinion.extract.ocr.tesseract import OcrResult, Word
+from quinion.extract.ocr.text_overlay import overlay_text
 
 DPI = 200
 RASTER = Raster(Image.new("L", (1700, 2200), "white"), DPI)
@@ -16,12 +16,12 @@ def word(text: str, left: int, line: int = 1, top: int = 300) -> Word:
 
 def lay(*words: Word) -> list[tuple[float, float, float, float, str]]:
     """The words on the page that comes of it: their boxes in points, and their texts."""
-    with lay_over(PICTURE, Reading(words), RASTER) as document:
+    with overlay_text(PICTURE, OcrResult(words), RASTER) as document:
         return [entry[:5] for entry in document[0].get_text("words")]
 
 
 def test_the_page_has_the_size_of_the_raster_and_shows_the_picture() -> None:
-    with lay_over(PICTURE, Reading(()), RASTER) as document:
+    with overlay_text(PICTURE, OcrResult(()), RASTER) as document:
         page = document[0]
         assert (page.rect.width, page.rect.height) == pytest.approx((612, 792), abs=0.1)
         [image] = page.get_image_info()
@@ -49,7 +49,7 @@ def test_characters_of_other_scripts_and_signs_are_kept(text: str) -> None:
 
 def test_a_raster_of_unknown_resolution_is_laid_over_too() -> None:
     raster = Raster(Image.new("L", (800, 400), "white"), None)
-    with lay_over(PICTURE, Reading((word("Hello", 20, top=20),)), raster) as document:
+    with overlay_text(PICTURE, OcrResult((word("Hello", 20, top=20),)), raster) as document:
         assert document[0].get_text().strip() == "Hello"
 
 

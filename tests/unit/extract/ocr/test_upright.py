@@ -4,7 +4,7 @@ from PIL.Image import Transpose
 
 from quinion.extract.ocr import tesseract
 from quinion.extract.ocr.raster import Raster
-from quinion.extract.ocr.tesseract import Reading
+from quinion.extract.ocr.tesseract import OcrResult
 from quinion.extract.ocr.tesseract import read as tesseract_read
 from quinion.extract.ocr.upright import read_upright
 from tests.documents import PROSE, picture_of, picture_of_lines
@@ -30,7 +30,7 @@ def test_the_picture_comes_back_as_it_was_read() -> None:
 def test_a_picture_without_words_stays_as_it_is() -> None:
     raster = Raster(picture_of_lines(), 150)
     reading, upright = read_upright(raster, TIMEOUT_S)
-    assert reading.sure_text == ""
+    assert reading.confident_text == ""
     assert upright is raster
 
 
@@ -38,7 +38,7 @@ def test_both_readings_together_keep_the_time(monkeypatch: pytest.MonkeyPatch) -
     raster = Raster(Image.effect_noise((600, 400), 200), 300)
     allowed: list[float] = []
 
-    def read(raster: Raster, timeout_s: float, *, upside_down: bool = False) -> Reading:
+    def read(raster: Raster, timeout_s: float, *, upside_down: bool = False) -> OcrResult:
         allowed.append(timeout_s)
         return tesseract_read(raster, timeout_s, upside_down=upside_down)
 
@@ -58,7 +58,7 @@ def test_a_second_reading_that_is_not_done_is_as_if_it_had_not_been_tried(
         tesseract, "read", lambda raster, _, **how: tesseract_read(raster, next(times), **how)
     )
     reading, upright = read_upright(raster, TIMEOUT_S)
-    assert reading.sure_text == ""
+    assert reading.confident_text == ""
     assert upright is raster
 
 

@@ -1,6 +1,6 @@
 import pytest
 
-from quinion.extract.pdf.coverage import clip, cover_ratio, span, union_area
+from quinion.extract.pdf.coverage import bounding_box, clip, cover_ratio, union_area
 
 PAGE = (0.0, 0.0, 10.0, 10.0)
 
@@ -46,7 +46,7 @@ def test_a_page_without_area_has_no_cover() -> None:
 
 
 def test_span_is_the_box_around_all_boxes() -> None:
-    assert span([(1, 5, 2, 6), (3, 0, 4, 1)]) == (1, 0, 4, 6)
+    assert bounding_box([(1, 5, 2, 6), (3, 0, 4, 1)]) == (1, 0, 4, 6)
 
 
 def test_a_page_of_very_many_pieces_is_measured_by_their_reach() -> None:

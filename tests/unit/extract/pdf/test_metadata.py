@@ -7,10 +7,10 @@ from hypothesis import strategies as st
 from quinion.errors import ExtractionFailed
 from quinion.extract.document import Options
 from quinion.extract.pdf.metadata import (
-    LONGEST_KEYWORD,
-    LONGEST_TITLE,
-    MOST_KEYWORDS,
-    About,
+    MAX_KEYWORD_CHARACTERS,
+    MAX_KEYWORDS,
+    MAX_TITLE_CHARACTERS,
+    PdfMetadata,
     describe,
 )
 from quinion.extract.pdf.mupdf import pymupdf
@@ -39,7 +39,7 @@ def test_a_file_is_believed_if_it_has_a_title_and_keywords(tmp_path: Path) -> No
     file = make(
         tmp_path / "a.pdf", {PRINTED: 20}, title="  The\nManual ", keywords="maps, maps; , Mercator"
     )
-    assert describe(file, OPTIONS) == About("The Manual", ("maps", "Mercator"))
+    assert describe(file, OPTIONS) == PdfMetadata("The Manual", ("maps", "Mercator"))
 
 
 def test_neither_a_formula_nor_running_text_is_a_title(tmp_path: Path) -> None:
@@ -103,12 +103,12 @@ def test_whatever_a_file_says_is_printable_and_short(
     tmp_path: Path, title: str, keywords: str
 ) -> None:
     about = describe(make(tmp_path / "a.pdf", {}, title=title, keywords=keywords), OPTIONS)
-    assert len(about.title) <= LONGEST_TITLE
-    assert len(about.keywords) <= MOST_KEYWORDS
+    assert len(about.title) <= MAX_TITLE_CHARACTERS
+    assert len(about.keywords) <= MAX_KEYWORDS
     for text in (about.title, *about.keywords):
         assert text.isprintable()
         assert text == " ".join(text.split())
-    assert all(0 < len(word) <= LONGEST_KEYWORD for word in about.keywords)
+    assert all(0 < len(word) <= MAX_KEYWORD_CHARACTERS for word in about.keywords)
 
 
 def test_a_scan_is_not_read_for_a_title_that_it_cannot_have(
@@ -116,4 +116,4 @@ def test_a_scan_is_not_read_for_a_title_that_it_cannot_have(
 ) -> None:
     path = make_pdf(tmp_path / "a.pdf", [Scan(PROSE)])
     monkeypatch.setenv("PATH", "")  # with OCR it would say that Tesseract is missing
-    assert describe(path, Options(extension=".pdf")) == About("", ())
+    assert describe(path, Options(extension=".pdf")) == PdfMetadata("", ())

@@ -30,7 +30,7 @@ def add_walls(page: pymupdf.Page) -> None:
 def ratio_of(document: pymupdf.Document, path: Path) -> float:
     document.save(path)
     with open_pdf(path) as reader:
-        return reader.look(0)[0]
+        return reader.measure(0)[0]
 
 
 @pytest.fixture
@@ -165,7 +165,7 @@ def test_a_page_with_an_image_within_a_line_has_the_text_that_it_has_without(
         page.insert_text((202, 60 + 20 * line), "after it too, on the same line.")
     document.save(path)
     with open_pdf(path) as reader:
-        ratio, text, hidden = reader.look(0)
+        ratio, text, hidden = reader.measure(0)
         assert text == reader.text(0)
         assert ratio == pytest.approx(8 * 100 / (595 * 842), abs=0.001)
         assert hidden == 0
@@ -175,9 +175,9 @@ def test_a_page_with_more_text_than_a_page_has_is_refused(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     text_pdf(path, "short", PROSE)
-    monkeypatch.setattr(reader, "MOST_CHARACTERS", 100)
+    monkeypatch.setattr(reader, "MAX_PAGE_CHARACTERS", 100)
     with open_pdf(path) as file:
         assert file.text(0) == "short\n"
-        for read in (file.text, file.look):
+        for read in (file.text, file.measure):
             with pytest.raises(ExtractionFailed, match=r"Page 2 of .* at most 100 are read"):
                 read(1)

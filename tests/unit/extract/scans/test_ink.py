@@ -1,7 +1,7 @@
 import pytest
 from PIL import Image, ImageDraw
 
-from quinion.extract.scans.ink import ink_ratio, words_share
+from quinion.extract.scans.ink import ink_ratio, word_ink_ratio
 
 
 def page(paper: int, ink: int) -> Image.Image:
@@ -23,12 +23,12 @@ def test_a_shade_near_that_of_the_paper_is_no_ink() -> None:
 
 
 def test_share_is_the_ink_inside_the_boxes() -> None:
-    assert words_share(page(255, 0), [(5, 5, 30, 30)]) == pytest.approx(0.5)
+    assert word_ink_ratio(page(255, 0), [(5, 5, 30, 30)]) == pytest.approx(0.5)
 
 
 def test_boxes_that_overlap_count_their_ink_once() -> None:
-    assert words_share(page(255, 0), [(5, 5, 30, 30), (0, 0, 40, 40)]) == pytest.approx(0.5)
+    assert word_ink_ratio(page(255, 0), [(5, 5, 30, 30), (0, 0, 40, 40)]) == pytest.approx(0.5)
 
 
 def test_an_empty_page_has_no_share() -> None:
-    assert words_share(Image.new("L", (10, 10), 255), [(0, 0, 9, 9)]) == 0.0
+    assert word_ink_ratio(Image.new("L", (10, 10), 255), [(0, 0, 9, 9)]) == 0.0

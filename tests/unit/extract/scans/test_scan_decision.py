@@ -5,9 +5,9 @@ import pytest
 
 from quinion.extract.scans.scan_decision import (
     SAMPLE_SIZE,
+    DocumentKind,
     Inspection,
     PageKind,
-    Verdict,
     choose_pages_to_probe,
     contains_drawings,
     decide,
@@ -47,31 +47,31 @@ def test_probed_pages_are_few_distinct_and_spread_over_the_document(page_count: 
 @pytest.mark.parametrize(
     ("ratio", "probed", "verdict"),
     [
-        (0.1, [], Verdict.ORDINARY),
-        (0.7, [], Verdict.ORDINARY),
-        (0.1, [PICTURE], Verdict.ORDINARY),
-        (0.9, [TEXT], Verdict.SCAN),
-        (0.9, [PICTURE], Verdict.PICTURE),
-        (0.9, [PICTURE, TEXT, TEXT], Verdict.SCAN),
-        (0.9, [PICTURE, PICTURE, TEXT], Verdict.PICTURE),
-        (0.9, [PICTURE, BLANK, BLANK], Verdict.PICTURE),
-        (0.9, [TEXT, BLANK, BLANK], Verdict.SCAN),
+        (0.1, [], DocumentKind.ORDINARY),
+        (0.7, [], DocumentKind.ORDINARY),
+        (0.1, [PICTURE], DocumentKind.ORDINARY),
+        (0.9, [TEXT], DocumentKind.SCAN),
+        (0.9, [PICTURE], DocumentKind.PICTURE),
+        (0.9, [PICTURE, TEXT, TEXT], DocumentKind.SCAN),
+        (0.9, [PICTURE, PICTURE, TEXT], DocumentKind.PICTURE),
+        (0.9, [PICTURE, BLANK, BLANK], DocumentKind.PICTURE),
+        (0.9, [TEXT, BLANK, BLANK], DocumentKind.SCAN),
     ],
 )
-def test_decision(ratio: float, probed: list[PageKind], verdict: Verdict) -> None:
+def test_decision(ratio: float, probed: list[PageKind], verdict: DocumentKind) -> None:
     assert decide(inspection(ratio), THRESHOLD, probed) is verdict
 
 
 def test_without_ocr_the_ratio_decides_alone() -> None:
-    assert decide(inspection(0.71), THRESHOLD, ()) is Verdict.PICTURE
+    assert decide(inspection(0.71), THRESHOLD, ()) is DocumentKind.PICTURE
 
 
 def test_as_many_pages_to_read_as_to_look_at_is_worth_reading() -> None:
-    assert decide(inspection(1.0, 1.0), THRESHOLD, [PICTURE, TEXT]) is Verdict.SCAN
+    assert decide(inspection(1.0, 1.0), THRESHOLD, [PICTURE, TEXT]) is DocumentKind.SCAN
 
 
 def test_blank_pages_alone_are_read_so_that_the_answer_is_no_content() -> None:
-    assert decide(inspection(1.0), THRESHOLD, [BLANK]) is Verdict.SCAN
+    assert decide(inspection(1.0), THRESHOLD, [BLANK]) is DocumentKind.SCAN
 
 
 def test_a_covered_page_with_few_words_is_a_drawing() -> None:

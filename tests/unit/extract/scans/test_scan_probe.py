@@ -5,7 +5,7 @@ from PIL.Image import Transpose
 
 from quinion.extract.ocr.raster import Raster
 from quinion.extract.scans.scan_decision import PageKind
-from quinion.extract.scans.scan_probe import judge
+from quinion.extract.scans.scan_probe import classify
 from tests.documents import PROSE, photo, picture_of, picture_of_lines
 
 RECEIPT = "\n".join(
@@ -15,7 +15,7 @@ DPI = 150
 
 
 def judge_image(image: Image.Image) -> PageKind:
-    return judge(Raster(image, DPI))
+    return classify(Raster(image, DPI))
 
 
 def test_a_page_of_prose_is_text() -> None:
