@@ -187,7 +187,7 @@ async def fuzz(folder: Path, numbers: Sequence[int], seed: int = SEED) -> Tally:
     async with AsyncExitStack() as stack:
         pools = {}
         for kind in ("worker", "element_worker", "markdown_worker"):
-            pools[kind] = Workers(AT_ONCE, module=f"quinion.pipeline.{kind}")
+            pools[kind] = Workers(AT_ONCE, module=f"quinion.workers.{kind}")
             stack.push_async_callback(pools[kind].close)
         fuzzer = Fuzzer(folder, pools, seed)
         await fuzzer.run(numbers)

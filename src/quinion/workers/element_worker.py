@@ -20,7 +20,7 @@ from quinion.model.element import Box
 from quinion.workers import worker
 from quinion.workers.framing import Frame
 
-# Half of what reading may take: a page on which nothing was read in that time has no captions.
+# Half of what result may take: a page on which nothing was read in that time has no captions.
 _TIMEOUT_S = 25.0
 
 
@@ -32,10 +32,10 @@ def read_words(image: Image.Image, dpi: int) -> Sequence[Word]:
         ExtractionFailed: it failed.
     """
     try:
-        reading = tesseract.read(Raster(image, dpi), _TIMEOUT_S)
+        result = tesseract.read(Raster(image, dpi), _TIMEOUT_S)
     except TimeoutError:
         return []
-    return [Word(word.text, word.box, word.line, word.confidence) for word in reading.words]
+    return [Word(word.text, word.box, word.line, word.confidence) for word in result.words]
 
 
 def _find_elements(path: str, first: int, last: int, ocr: bool) -> Iterator[Frame]:
@@ -65,4 +65,4 @@ if __name__ == "__main__":
             "render_formula": _render_formula,
         }
     )
-    worker.main(worker.ADDRESS_SPACE_WITH_MODEL, worker.MOST_KEPT_WITH_MODEL)
+    worker.main(worker.ADDRESS_SPACE_WITH_MODEL, worker.MAX_IDLE_MEMORY_WITH_MODEL)

@@ -10,7 +10,7 @@ from typing import Any
 Frame = dict[str, Any]
 
 LENGTH_BYTES = 4
-LONGEST = 64 << 20
+MAX_FRAME_BYTES = 64 << 20
 
 
 def encode(frame: Frame) -> bytes:

@@ -46,4 +46,4 @@ def _find_patches(grey: Image.Image, known: Sequence[coverage.Box]) -> list[cove
 
 if __name__ == "__main__":
     worker.JOBS.update({"survey": _survey, "read_markdown": _read_markdown})
-    worker.main(ADDRESS_SPACE, worker.MOST_KEPT_WITH_MODEL)
+    worker.main(ADDRESS_SPACE, worker.MAX_IDLE_MEMORY_WITH_MODEL)

@@ -21,18 +21,25 @@ import anyio.to_thread
 
 from quinion import errors
 from quinion.errors import ExtractionFailed, QuinionError
-from quinion.workers.framing import LENGTH_BYTES, LONGEST, Frame, decode, decode_length, encode
+from quinion.workers.framing import (
+    LENGTH_BYTES,
+    MAX_FRAME_BYTES,
+    Frame,
+    decode,
+    decode_length,
+    encode,
+)
 
-SILENCE_S = 60.0
+PAGE_TIMEOUT_S = 60.0
 """The longest that a worker may go without finishing a page. OCR has a limit of its own, and
 the page has to be drawn before it."""
-SILENCES_S = {
+JOB_TIMEOUTS_S = {
     **dict.fromkeys(("survey", "describe", "picture", "render_formula"), 20.0),
     **dict.fromkeys(("probe", "find_elements"), 40.0),
     "read_passages": 110.0,
 }
 """The same for jobs that take less than OCR, or in one step a whole text. A page that goes on for
-ever is looked at, probed and read, and so answered within two minutes."""
+ever is looked at, probed and read, and so is_idle within two minutes."""
 
 OnItem = Callable[[Frame], Awaitable[None]]
 
@@ -43,14 +50,14 @@ class Workers:
     def __init__(
         self,
         size: int,
-        silence_s: float | None = None,
+        timeout_s: float | None = None,
         module: str = "quinion.workers.worker",
     ) -> None:
         self.size = size
         self._module = module
-        self._silence_s = silence_s
-        self._places = anyio.CapacityLimiter(size)
-        self._idle: list[_Worker] = []
+        self._timeout_s = timeout_s
+        self._limiter = anyio.CapacityLimiter(size)
+        self._idle: list[_Process] = []
 
     async def run(self, job: str, on_item: OnItem, **arguments: Any) -> None:
         """Do one job, giving each item of its answer to `on_item` as it comes.
@@ -58,7 +65,7 @@ class Workers:
         Raises:
             QuinionError: what the job raised, or that its worker died or hung.
         """
-        async with self._borrow() as worker:
+        async with self._acquire() as worker:
             await worker.send({"job": job, "arguments": arguments})
             while (frame := await self._receive(worker, job)).get("done") is None:
                 if "error" in frame:
@@ -77,7 +84,7 @@ class Workers:
 
     async def warm(self) -> None:
         """Have a worker at hand before it is wanted: a process takes a second to start."""
-        async with self._borrow():
+        async with self._acquire():
             pass
 
     async def close(self) -> None:
@@ -85,14 +92,14 @@ class Workers:
         while self._idle:
             await self._idle.pop().kill()
 
-    async def _receive(self, worker: "_Worker", job: str) -> Frame:
-        silence_s = self._silence_s or SILENCES_S.get(job, SILENCE_S)
+    async def _receive(self, worker: "_Process", job: str) -> Frame:
+        timeout_s = self._timeout_s or JOB_TIMEOUTS_S.get(job, PAGE_TIMEOUT_S)
         try:
-            with anyio.fail_after(silence_s):
+            with anyio.fail_after(timeout_s):
                 return await worker.receive()
         except TimeoutError as error:
             raise ExtractionFailed(
-                f"Reading was given up after {silence_s:.0f} seconds without a page. "
+                f"Reading was given up after {timeout_s:.0f} seconds without a page. "
                 "The file is damaged or too complex; print it to a new PDF and try that."
             ) from error
         except (anyio.EndOfStream, anyio.IncompleteRead, anyio.BrokenResourceError) as error:
@@ -102,37 +109,37 @@ class Workers:
             ) from error
 
     @asynccontextmanager
-    async def _borrow(self) -> AsyncIterator["_Worker"]:
-        async with self._places:
-            worker = self._idle.pop() if self._idle else await _Worker.start(self._module)
+    async def _acquire(self) -> AsyncIterator["_Process"]:
+        async with self._limiter:
+            worker = self._idle.pop() if self._idle else await _Process.start(self._module)
             try:
                 yield worker
             finally:
-                if worker.answered:
+                if worker.is_idle:
                     self._idle.append(worker)
                 else:
                     await worker.kill()
 
 
-class _Worker:
+class _Process:
     def __init__(
-        self, process: anyio.abc.Process, scratch: "tempfile.TemporaryDirectory[str]"
+        self, process: anyio.abc.Process, temp_folder: "tempfile.TemporaryDirectory[str]"
     ) -> None:
         assert process.stdin is not None
         assert process.stdout is not None
-        self.answered = True
+        self.is_idle = True
         self._process = process
-        self._scratch = scratch
+        self._temp_folder = temp_folder
         self._stdin = process.stdin
         self._stdout = anyio.streams.buffered.BufferedByteReceiveStream(process.stdout)
 
     @classmethod
-    async def start(cls, module: str) -> "_Worker":
+    async def start(cls, module: str) -> "_Process":
         # -P: the current folder is the user's, and nothing in it may be imported.
         command = [sys.executable, "-P", "-m", module]
         # Of its own, because who is killed does not tidy up.
         try:
-            scratch = await anyio.to_thread.run_sync(_make_scratch)
+            temp_folder = await anyio.to_thread.run_sync(_make_temp_folder)
         except OSError as error:
             raise ExtractionFailed(
                 f"There is no room for temporary files ({error.strerror}). Free some space in "
@@ -143,25 +150,25 @@ class _Worker:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=None,
-            env={**os.environ, "TMPDIR": scratch.name},
+            env={**os.environ, "TMPDIR": temp_folder.name},
             start_new_session=True,
         )
-        return cls(process, scratch)
+        return cls(process, temp_folder)
 
     async def send(self, frame: Frame) -> None:
-        self.answered = False
+        self.is_idle = False
         with suppress(anyio.BrokenResourceError):  # `receive` says it better
             await self._stdin.send(encode(frame))
 
     async def receive(self) -> Frame:
         length = decode_length(await self._stdout.receive_exactly(LENGTH_BYTES))
-        if length > LONGEST:
+        if length > MAX_FRAME_BYTES:
             raise ExtractionFailed(
                 "A page of the file has more text than a page may have. Split it and try again."
             )
         frame = decode(await self._stdout.receive_exactly(length))
         # One that has grown is not kept for the next job.
-        self.answered = "item" not in frame and not frame["grown"]
+        self.is_idle = "item" not in frame and not frame["too_large"]
         return frame
 
     async def kill(self) -> None:
@@ -169,10 +176,10 @@ class _Worker:
             os.killpg(self._process.pid, signal.SIGKILL)
         with anyio.CancelScope(shield=True):
             await self._process.aclose()
-            await anyio.to_thread.run_sync(self._scratch.cleanup)
+            await anyio.to_thread.run_sync(self._temp_folder.cleanup)
 
 
-def _make_scratch() -> "tempfile.TemporaryDirectory[str]":
+def _make_temp_folder() -> "tempfile.TemporaryDirectory[str]":
     return tempfile.TemporaryDirectory(prefix="quinion-", ignore_cleanup_errors=True)
 
 

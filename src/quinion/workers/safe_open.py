@@ -37,7 +37,7 @@ def open_resolved(path: Path) -> int:
 
 
 @contextmanager
-def hold(path: Path) -> Iterator[Path]:
+def open_safely(path: Path) -> Iterator[Path]:
     """A path of the same name for libraries that open files by name: it leads to what was opened
     here, whatever lies at the old path by then. Only Linux has such paths; elsewhere it is the old.
 

@@ -31,7 +31,7 @@ from quinion.extract.pdf import lines, metadata
 from quinion.model.passage import FORMATS
 from quinion.runtime_tuning import lower_priority, release_memory
 from quinion.workers.framing import LENGTH_BYTES, Frame, decode, decode_length, encode
-from quinion.workers.safe_open import hold
+from quinion.workers.safe_open import open_safely
 
 if TYPE_CHECKING:
     from quinion.embed.token_counter import TokenCounter
@@ -39,15 +39,15 @@ if TYPE_CHECKING:
 ADDRESS_SPACE, ADDRESS_SPACE_WITH_MODEL = 864 << 20, 1 << 30
 """Enough for an A0 page at 300 dpi, and little enough that server, workers and Tesseract take
 less than 1.5 GB for a document. What wants more is refused by the kernel, not by luck."""
-MOST_KEPT, MOST_KEPT_WITH_MODEL = 450 << 20, 620 << 20
+MAX_IDLE_MEMORY, MAX_IDLE_MEMORY_WITH_MODEL = 450 << 20, 620 << 20
 """The address space that a worker may still have after a job, of which it needs 180 MB, or 400 with
 a tokenizer and Tesseract, or 470 to 560 with a model. Damaged files leave something behind, which
 adds up."""
 PASSAGES_AT_ONCE = 64
-BUFFER, HELD_S = 1 << 16, 0.05
-"""What is answered in so little time goes through the pipe together: the server is woken up once
+BUFFER, FLUSH_INTERVAL_S = 1 << 16, 0.05
+"""What is is_idle in so little time goes through the pipe together: the server is woken up once
 for a dozen pages. A page that takes longer, by OCR say, is sent at once."""
-GONE = frozenset({errno.ENOENT, errno.ENOTDIR, errno.ELOOP})
+MISSING_ERRNOS = frozenset({errno.ENOENT, errno.ENOTDIR, errno.ELOOP})
 """Why a file can't be opened that was there a moment ago."""
 
 
@@ -101,7 +101,7 @@ JOBS: dict[str, Callable[..., Iterator[Frame]]] = {
 }
 
 
-def main(address_space: int = ADDRESS_SPACE, most_kept: int = MOST_KEPT) -> None:
+def main(address_space: int = ADDRESS_SPACE, max_idle_memory: int = MAX_IDLE_MEMORY) -> None:
     """Answer requests until stdin is closed."""
     answers = os.fdopen(os.dup(sys.stdout.fileno()), "wb", BUFFER)
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
@@ -117,9 +117,9 @@ def main(address_space: int = ADDRESS_SPACE, most_kept: int = MOST_KEPT) -> None
             is_last = "item" not in frame
             if is_last:
                 release_memory()
-                frame["grown"] = _has_grown(most_kept)
+                frame["too_large"] = _is_too_large(max_idle_memory)
             answers.write(encode(frame))
-            if is_last or monotonic() - sent > HELD_S:
+            if is_last or monotonic() - sent > FLUSH_INTERVAL_S:
                 answers.flush()
                 sent = monotonic()
 
@@ -137,9 +137,13 @@ def _answer(request: Frame) -> Iterator[Frame]:
         if "path" in arguments:
             path = arguments["path"]
             try:
-                arguments |= {"path": str(stack.enter_context(hold(Path(path))))}
+                arguments |= {"path": str(stack.enter_context(open_safely(Path(path))))}
             except OSError as error:
-                yield _gone(path) if error.errno in GONE else _failure(str(error.strerror))
+                yield (
+                    _missing(path)
+                    if error.errno in MISSING_ERRNOS
+                    else _failure(str(error.strerror))
+                )
                 return
         yield from _do(JOBS[request["job"]], arguments)
 
@@ -158,16 +162,16 @@ def _do(job: Callable[..., Iterator[Frame]], arguments: Frame) -> Iterator[Frame
         yield _failure(f"the reader gave up with {type(error).__name__}: {error}")
 
 
-def _has_grown(most_kept: int) -> bool:
+def _is_too_large(max_idle_memory: int) -> bool:
     """Whether this process has not given back what a document took, where that can be known."""
     try:
         pages = int(Path("/proc/self/statm").read_text().split()[0])
     except OSError:
         return False
-    return pages * resource.getpagesize() > most_kept
+    return pages * resource.getpagesize() > max_idle_memory
 
 
-def _gone(path: str) -> Frame:
+def _missing(path: str) -> Frame:
     message = f"File not found: {path}. It has gone, or has become a link, since it was found."
     return {"error": {"type": FileMissing.__name__, "message": message}}
 

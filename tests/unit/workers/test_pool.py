@@ -15,8 +15,8 @@ from quinion.errors import ExtractionFailed, FileMissing, UnsupportedFile
 from quinion.extract.document import OCR_TIMEOUT_S
 from quinion.extract.scans import scan_probe
 from quinion.runtime_tuning import NICENESS
-from quinion.workers.pool import SILENCE_S, SILENCES_S, Workers
-from quinion.workers.worker import MOST_KEPT
+from quinion.workers.pool import JOB_TIMEOUTS_S, PAGE_TIMEOUT_S, Workers
+from quinion.workers.worker import MAX_IDLE_MEMORY
 from tests.hostile.bombs import many_words
 from tests.hostile.images import largest_png
 
@@ -24,7 +24,7 @@ pytestmark = pytest.mark.anyio
 OPTIONS = {"ocr": False}
 STEADY = """
 import time
-from quinion.pipeline import worker
+from quinion.workers import worker
 
 def steady():
     for _ in range(3):
@@ -35,7 +35,7 @@ worker.JOBS["steady"] = steady
 worker.main()
 """
 GREEDY = """
-from quinion.pipeline import worker
+from quinion.workers import worker
 from tests.heap import leave_holes
 
 def take():
@@ -53,7 +53,7 @@ def anyio_backend() -> str:
 
 @pytest.fixture
 async def workers() -> AsyncIterator[Workers]:
-    pool = Workers(1, silence_s=60)
+    pool = Workers(1, timeout_s=60)
     yield pool
     await pool.close()
 
@@ -103,7 +103,7 @@ async def test_what_takes_a_while_is_not_kept_waiting_for_the_next(
 ) -> None:
     (tmp_path / "steady_worker.py").write_text(STEADY)
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
-    workers = Workers(1, silence_s=60, module="steady_worker")
+    workers = Workers(1, timeout_s=60, module="steady_worker")
     delays_s: list[float] = []
 
     async def keep(item: dict[str, Any]) -> None:
@@ -135,7 +135,7 @@ async def test_an_error_of_the_job_is_raised_here_and_the_worker_is_kept(
 
 
 async def test_a_worker_that_stays_silent_is_replaced(pdf: Path, pipe: Path) -> None:
-    workers = Workers(1, silence_s=2)
+    workers = Workers(1, timeout_s=2)
     with pytest.raises(ExtractionFailed, match="2 seconds"):
         await workers.first("survey", path=str(pipe), first=1, last=1, options=OPTIONS)
     assert worker_pids() == []
@@ -146,7 +146,7 @@ async def test_a_worker_that_stays_silent_is_replaced(pdf: Path, pipe: Path) -> 
 async def test_a_job_without_ocr_is_given_up_sooner(
     pdf: Path, pipe: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(SILENCES_S, "survey", 1.0)
+    monkeypatch.setitem(JOB_TIMEOUTS_S, "survey", 1.0)
     workers = Workers(1)
     with pytest.raises(ExtractionFailed, match="after 1 seconds"):
         await workers.first("survey", path=str(pipe), first=1, last=1, options=OPTIONS)
@@ -155,10 +155,10 @@ async def test_a_job_without_ocr_is_given_up_sooner(
 
 
 def test_a_page_that_never_ends_is_answered_within_two_minutes() -> None:
-    assert SILENCES_S["survey"] + SILENCES_S["probe"] + SILENCE_S <= 120
-    assert SILENCES_S["read_passages"] < 120
-    assert SILENCES_S["probe"] > scan_probe.TIMEOUT_S
-    assert OCR_TIMEOUT_S < SILENCE_S
+    assert JOB_TIMEOUTS_S["survey"] + JOB_TIMEOUTS_S["probe"] + PAGE_TIMEOUT_S <= 120
+    assert JOB_TIMEOUTS_S["read_passages"] < 120
+    assert JOB_TIMEOUTS_S["probe"] > scan_probe.TIMEOUT_S
+    assert OCR_TIMEOUT_S < PAGE_TIMEOUT_S
 
 
 async def test_what_needs_too_much_memory_is_refused(
@@ -199,7 +199,7 @@ async def test_a_worker_that_keeps_what_a_document_took_is_replaced(
     assert len(await read_all(workers, pdf)) == 3
     with pytest.raises(ExtractionFailed, match="more memory"):
         await workers.first("survey", path=str(bomb), first=1, last=1, options=OPTIONS)
-    assert sum(psutil.Process(pid).memory_info().vms for pid in worker_pids()) <= MOST_KEPT
+    assert sum(psutil.Process(pid).memory_info().vms for pid in worker_pids()) <= MAX_IDLE_MEMORY
     assert len(await read_all(workers, pdf)) == 3
 
 
@@ -209,7 +209,7 @@ async def test_what_a_document_took_is_given_back(
 ) -> None:
     (tmp_path / "greedy_worker.py").write_text(GREEDY)
     monkeypatch.setenv("PYTHONPATH", f"{tmp_path}{os.pathsep}{Path(__file__).parents[3]}")
-    workers = Workers(1, silence_s=60, module="greedy_worker")
+    workers = Workers(1, timeout_s=60, module="greedy_worker")
     await workers.first("rest")
     [process] = [
         child for child in psutil.Process().children() if "greedy_worker" in child.cmdline()
@@ -264,7 +264,7 @@ async def test_a_worker_that_is_killed_leaves_no_temporary_files(
     scratch = tmp_path / "scratch"
     scratch.mkdir()
     monkeypatch.setattr("tempfile.tempdir", str(scratch))
-    workers = Workers(1, silence_s=2)
+    workers = Workers(1, timeout_s=2)
     assert len(await read_all(workers, pdf)) == 3
     assert len(list(scratch.iterdir())) == 1
     with pytest.raises(ExtractionFailed, match="2 seconds"):

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from quinion.ingest.source import hash_file
-from quinion.workers.safe_open import hold, open_resolved
+from quinion.workers.safe_open import open_resolved, open_safely
 
 
 def read(path: Path) -> bytes:
@@ -56,7 +56,7 @@ def test_a_pipe_in_its_place_holds_nobody_up(file: Path) -> None:
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux has paths of open files")
 def test_what_is_held_stays_what_it_was(file: Path) -> None:
-    with hold(file) as held:
+    with open_safely(file) as held:
         file.rename(file.with_name("aside"))
         file.symlink_to(Path(str(file.parent).replace("inside", "outside", 1)) / file.name)
         assert (held.name, held.read_text(), held.read_text()) == (
