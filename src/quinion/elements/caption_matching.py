@@ -1,7 +1,7 @@
-"""Captions → boxes: what stands above or below each caption, or beside it. Pure.
+"""Match captions to the boxes of their elements: above, below or beside the caption. Pure.
 
-From a caption one goes up, and down, through everything that is not a wall. Of both ways the
-better is taken, and captions choose in the order of how sure they are.
+From each caption the search collects boxes upwards and downwards until it meets an obstacle. The
+direction with the better score wins. Captions are matched in order of score, highest first.
 """
 
 import math
@@ -9,16 +9,16 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from quinion.elements.captions import Caption
-from quinion.elements.page_layout import Sheet, merge
+from quinion.elements.page_layout import PageLayout, merge
 from quinion.elements.page_regions import (
+    CAPTION_OVERLAP,
     FRAME_GAP,
     SAME,
     SOLID,
-    TUCK,
-    Scene,
-    are_one,
+    PageRegions,
+    are_same,
+    find_page_regions,
     flip,
-    set_scene,
 )
 from quinion.model.element import Box
 
@@ -29,126 +29,136 @@ FIRST_GAP = 70.0
 FIGURE_GAP = 46.0
 TABLE_GAP = 16.0
 # Pieces of one table stand no further apart than this.
-PIECES = 6.0
+PIECE_GAP = 6.0
 # Panels of one figure stand no further apart than this.
 PANEL_GAP = 22.0
 # Captions this near in height are side by side, if they have no more than this in common.
-BESIDE = 120.0
-APART = 5.0
+MAX_LEVEL_DIFFERENCE = 120.0
+MAX_COMMON_WIDTH = 5.0
 # The least height and width of what is worth showing.
-LEAST = 10.0
-# A wall of which so much would be taken in is swallowed.
-SWALLOWED = 0.3
+MIN_SIDE = 10.0
+# A obstacle of which so much would be taken in is swallowed.
+MAX_OBSTACLE_COVER = 0.3
 
-# What counts for a way: the element's size up to this area; for each point of the gap to the
-# caption; a body of the right look; another caption that is nearer.
-ENOUGH = 40_000.0
+# What counts for a candidate: the element's size up to this area; for each point of the gap to the
+# caption; a body of the right find; another caption that is nearer.
+MAX_SCORED_AREA = 40_000.0
 GAP_COST = 1.5
-RIGHT_LOOK = 80.0
-ANOTHERS = 60.0
+TYPE_MATCH_BONUS = 80.0
+NEARER_CAPTION_PENALTY = 60.0
 # That figures have their captions below and tables above, that all captions of a page stand on
 # one side, and that one finds nothing there.
-HABIT = 15.0
-VOTE = 40.0
-MISSING = 100.0
+DEFAULT_BIAS = 15.0
+VOTE_BIAS = 40.0
+MISSING_PENALTY = 100.0
 
 
 @dataclass(frozen=True, slots=True)
-class _Way:
+class _Candidate:
     """What was found for a caption in one direction, and how well it fits."""
 
     box: Box
     score: float
 
 
-def place_captions(sheet: Sheet, captions: Sequence[Caption]) -> list[Box | None]:
+def place_captions(layout: PageLayout, captions: Sequence[Caption]) -> list[Box | None]:
     """For each caption the box of its element; None where there is none to be seen."""
     boxes: list[Box | None] = [None] * len(captions)
-    _place(captions, boxes, set_scene(sheet, captions))
+    _place(captions, boxes, find_page_regions(layout, captions))
     if None in boxes:
         # A heading or a subtitle may stand between a caption and its element.
-        _place(captions, boxes, set_scene(sheet, captions, past_headings=True))
+        _place(captions, boxes, find_page_regions(layout, captions, past_headings=True))
     return boxes
 
 
-def _place(captions: Sequence[Caption], boxes: list[Box | None], scene: Scene) -> None:
+def _place(captions: Sequence[Caption], boxes: list[Box | None], regions: PageRegions) -> None:
     """Fill in the boxes of captions that have none yet, the surest first."""
     for box in boxes:
-        scene = scene if box is None else scene.without(box)
-    habits = {is_table: _find_habit(is_table, captions, scene) for is_table in (True, False)}
+        regions = regions if box is None else regions.without(box)
+    biases = {is_table: _direction_bias(is_table, captions, regions) for is_table in (True, False)}
 
-    def look(index: int) -> _Way | None:
+    def find(index: int) -> _Candidate | None:
         caption = captions[index]
-        return _best_way(caption, captions, scene, habits[caption.kind == TABLE])
+        return _best_candidate(caption, captions, regions, biases[caption.kind == TABLE])
 
-    found = {index: look(index) for index, box in enumerate(boxes) if box is None}
-    ways = {index: way for index, way in found.items() if way is not None}
-    while ways:
-        index = max(ways, key=lambda key: ways[key].score)
-        box = boxes[index] = ways.pop(index).box
-        scene = scene.without(box)
-        for other in [key for key, way in ways.items() if way.box.overlap(box) > 0]:
-            way = look(other)
-            if way is None:
-                del ways[other]
+    found = {index: find(index) for index, box in enumerate(boxes) if box is None}
+    candidates = {index: candidate for index, candidate in found.items() if candidate is not None}
+    while candidates:
+        index = max(candidates, key=lambda key: candidates[key].score)
+        box = boxes[index] = candidates.pop(index).box
+        regions = regions.without(box)
+        for other in [
+            key for key, candidate in candidates.items() if candidate.box.overlap(box) > 0
+        ]:
+            candidate = find(other)
+            if candidate is None:
+                del candidates[other]
             else:
-                ways[other] = way
+                candidates[other] = candidate
 
 
-def _find_habit(is_table: bool, captions: Sequence[Caption], scene: Scene) -> float:
-    """By how much captions of tables (or of others) rather look up than down.
+def _direction_bias(is_table: bool, captions: Sequence[Caption], regions: PageRegions) -> float:
+    """By how much captions of tables (or of others) rather find up than down.
 
     A document sets all captions of a kind on one side, so captions of one page vote.
     """
-    habit = -HABIT if is_table else HABIT
+    bias = -DEFAULT_BIAS if is_table else DEFAULT_BIAS
     same = [caption for caption in captions if (caption.kind == TABLE) is is_table]
     if len(same) > 1:
-        ways = [_both_ways(caption, captions, scene) for caption in same]
-        ups = sum(up.score + habit if up else -MISSING for up, _ in ways)
-        downs = sum(down.score - habit if down else -MISSING for _, down in ways)
-        habit += VOTE if ups > downs else -VOTE
-    return habit
+        candidates = [_search_both(caption, captions, regions) for caption in same]
+        ups = sum(up.score + bias if up else -MISSING_PENALTY for up, _ in candidates)
+        downs = sum(down.score - bias if down else -MISSING_PENALTY for _, down in candidates)
+        bias += VOTE_BIAS if ups > downs else -VOTE_BIAS
+    return bias
 
 
-def _best_way(
-    caption: Caption, captions: Sequence[Caption], scene: Scene, habit: float
-) -> _Way | None:
-    up, down = _both_ways(caption, captions, scene)
-    ways = [] if up is None else [replace(up, score=up.score + habit)]
-    ways += [] if down is None else [replace(down, score=down.score - habit)]
-    return max(ways, key=lambda way: way.score, default=None) or _go_aside(caption.box, scene)
+def _best_candidate(
+    caption: Caption, captions: Sequence[Caption], regions: PageRegions, bias: float
+) -> _Candidate | None:
+    up, down = _search_both(caption, captions, regions)
+    candidates = [] if up is None else [replace(up, score=up.score + bias)]
+    candidates += [] if down is None else [replace(down, score=down.score - bias)]
+    return max(candidates, key=lambda candidate: candidate.score, default=None) or _search_sideways(
+        caption.box, regions
+    )
 
 
-def _both_ways(
-    caption: Caption, captions: Sequence[Caption], scene: Scene
-) -> tuple[_Way | None, _Way | None]:
+def _search_both(
+    caption: Caption, captions: Sequence[Caption], regions: PageRegions
+) -> tuple[_Candidate | None, _Candidate | None]:
     others = [other.box for other in captions if other is not caption]
     is_table = caption.kind == TABLE
-    up = _go_up(caption.box, others, scene, is_table)
-    down = _go_up(flip(caption.box), [flip(box) for box in others], scene.flip(), is_table)
-    return up, None if down is None else _Way(flip(down.box), down.score)
+    up = _search_up(caption.box, others, regions, is_table)
+    down = _search_up(flip(caption.box), [flip(box) for box in others], regions.flip(), is_table)
+    return up, None if down is None else _Candidate(flip(down.box), down.score)
 
 
-def _go_up(caption: Box, others: Sequence[Box], scene: Scene, is_table: bool) -> _Way | None:
-    walls = [*scene.walls, *others]
-    clipped = [_clip(box, caption, others) for box in scene.solids]
+def _search_up(
+    caption: Box, others: Sequence[Box], regions: PageRegions, is_table: bool
+) -> _Candidate | None:
+    obstacles = [*regions.obstacles, *others]
+    clipped = [_clip(box, caption, others) for box in regions.bodies]
     objects = [box for box in clipped if box is not None]
-    objects += [box for box in scene.loose if box.y1 <= caption.y0 + TUCK]
-    tables = merge(scene.tables, PIECES)
-    anothers = [box for box in tables if _is_anothers(box, caption, others)]
-    walls += anothers
-    objects = [box for box in objects if not any(are_one(box, other) for other in anothers)]
-    box = _climb(caption, objects, walls, TABLE_GAP if is_table else FIGURE_GAP)
+    objects += [box for box in regions.loose if box.y1 <= caption.y0 + CAPTION_OVERLAP]
+    tables = merge(regions.tables, PIECE_GAP)
+    others_tables = [box for box in tables if _belongs_to_other_caption(box, caption, others)]
+    obstacles += others_tables
+    objects = [box for box in objects if not any(are_same(box, other) for other in others_tables)]
+    box = _collect_upwards(caption, objects, obstacles, TABLE_GAP if is_table else FIGURE_GAP)
     if box is None:
         return None
-    box = _widen(box, caption, objects, walls, others)
-    box = _divide(box, caption, others)
-    if box.height < LEAST or box.width < LEAST:
+    box = _widen(box, caption, objects, obstacles, others)
+    box = _cut_at_neighbours(box, caption, others)
+    if box.height < MIN_SIDE or box.width < MIN_SIDE:
         return None
-    return _Way(box, _score(box, caption, others, scene.tables if is_table else scene.drawn))
+    return _Candidate(
+        box, _score(box, caption, others, regions.tables if is_table else regions.drawn)
+    )
 
 
-def _climb(caption: Box, objects: Sequence[Box], walls: Sequence[Box], step: float) -> Box | None:
+def _collect_upwards(
+    caption: Box, objects: Sequence[Box], obstacles: Sequence[Box], step: float
+) -> Box | None:
     facing = [box for box in objects if _faces(box, caption)]
     facing.sort(key=lambda box: caption.y0 - box.y1)
     found: Box | None = None
@@ -156,18 +166,18 @@ def _climb(caption: Box, objects: Sequence[Box], walls: Sequence[Box], step: flo
         lower = caption if found is None else found
         if lower.y0 - box.y1 > (FIRST_GAP if found is None else step):
             break
-        if _is_walled_off(box, lower, walls):
+        if _is_blocked(box, lower, obstacles):
             if found is None:
                 continue
             break
         taken = box if found is None else found | box
-        if not _swallows(taken, found, box, walls):
+        if not _would_cover(taken, found, box, obstacles):
             found = taken
     return found
 
 
 def _widen(
-    box: Box, caption: Box, objects: Sequence[Box], walls: Sequence[Box], others: Sequence[Box]
+    box: Box, caption: Box, objects: Sequence[Box], obstacles: Sequence[Box], others: Sequence[Box]
 ) -> Box:
     """Take in what stands level with the box: further panels, labels beside an axis."""
     changed = True
@@ -177,21 +187,21 @@ def _widen(
             if other.share_in(box) == 1.0 or not _is_level(other, box):
                 continue
             taken = box | other
-            if taken == box or _swallows(taken, box, other, walls):
+            if taken == box or _would_cover(taken, box, other, obstacles):
                 continue
             if not _belongs_elsewhere(other, caption, others):
                 box, changed = taken, True
     return box
 
 
-def _divide(box: Box, caption: Box, others: Sequence[Box]) -> Box:
+def _cut_at_neighbours(box: Box, caption: Box, others: Sequence[Box]) -> Box:
     """Where captions stand side by side, each has its part."""
     for other in others:
-        are_apart = _common_width(other, caption) < APART
-        reaches = _common_width(box, other) > SWALLOWED * other.width
-        if not are_apart or not reaches or abs(other.y0 - caption.y0) > BESIDE:
+        are_apart = _common_width(other, caption) < MAX_COMMON_WIDTH
+        reaches = _common_width(box, other) > MAX_OBSTACLE_COVER * other.width
+        if not are_apart or not reaches or abs(other.y0 - caption.y0) > MAX_LEVEL_DIFFERENCE:
             continue
-        if other.x0 >= caption.x1 - APART:
+        if other.x0 >= caption.x1 - MAX_COMMON_WIDTH:
             box = replace(box, x1=min(box.x1, (caption.x1 + other.x0) / 2))
         else:
             box = replace(box, x0=max(box.x0, (caption.x0 + other.x1) / 2))
@@ -200,16 +210,16 @@ def _divide(box: Box, caption: Box, others: Sequence[Box]) -> Box:
 
 def _score(box: Box, caption: Box, others: Sequence[Box], wanted: Sequence[Box]) -> float:
     gap = max(0.0, caption.y0 - box.y1)
-    score = math.sqrt(min(box.area, ENOUGH)) - GAP_COST * gap
+    score = math.sqrt(min(box.area, MAX_SCORED_AREA)) - GAP_COST * gap
     if any(body.share_in(box) > SAME for body in wanted):
-        score += RIGHT_LOOK
+        score += TYPE_MATCH_BONUS
     for other in others:
-        if _common_width(other, box) > LEAST and -APART <= box.y0 - other.y1 < gap:
-            score -= ANOTHERS
+        if _common_width(other, box) > MIN_SIDE and -MAX_COMMON_WIDTH <= box.y0 - other.y1 < gap:
+            score -= NEARER_CAPTION_PENALTY
     return score
 
 
-def _go_aside(caption: Box, scene: Scene) -> _Way | None:
+def _search_sideways(caption: Box, regions: PageRegions) -> _Candidate | None:
     """A caption in the margin, or next to a small figure."""
 
     def distance(box: Box) -> float:
@@ -217,12 +227,12 @@ def _go_aside(caption: Box, scene: Scene) -> _Way | None:
 
     beside = [
         box
-        for box in scene.solids
-        if min(box.y1, caption.y1) - max(box.y0, caption.y0) > min(caption.height, LEAST) / 2
-        and -TUCK < distance(box) < FIRST_GAP
+        for box in regions.bodies
+        if min(box.y1, caption.y1) - max(box.y0, caption.y0) > min(caption.height, MIN_SIDE) / 2
+        and -CAPTION_OVERLAP < distance(box) < FIRST_GAP
     ]
     nearest = min(beside, key=distance, default=None)
-    return None if nearest is None else _Way(nearest, 0.0)
+    return None if nearest is None else _Candidate(nearest, 0.0)
 
 
 def _clip(box: Box, caption: Box, others: Iterable[Box]) -> Box | None:
@@ -230,46 +240,46 @@ def _clip(box: Box, caption: Box, others: Iterable[Box]) -> Box | None:
     inside = [other.y1 for other in others if other.share_in(box) > SAME and other.y1 <= caption.y0]
     if inside:
         box = replace(box, y0=max(inside))
-        if box.height < LEAST:
+        if box.height < MIN_SIDE:
             return None
-    if box.y1 <= caption.y0 + TUCK:
+    if box.y1 <= caption.y0 + CAPTION_OVERLAP:
         return box
     above = replace(box, y1=caption.y0)
-    is_within = box.x0 - TUCK <= caption.x0 and caption.x1 <= box.x1 + TUCK
+    is_within = box.x0 - CAPTION_OVERLAP <= caption.x0 and caption.x1 <= box.x1 + CAPTION_OVERLAP
     return above if is_within and above.height > SOLID else None
 
 
-def _is_anothers(table: Box, caption: Box, others: Iterable[Box]) -> bool:
+def _belongs_to_other_caption(table: Box, caption: Box, others: Iterable[Box]) -> bool:
     """Whether a table stands much nearer to a caption on its far side."""
     far = [table.y0 - other.y1 for other in others if _faces(other, table)]
     near = caption.y0 - table.y1
-    return any(-TUCK < distance < near - FRAME_GAP for distance in far)
+    return any(-CAPTION_OVERLAP < distance < near - FRAME_GAP for distance in far)
 
 
 def _faces(box: Box, caption: Box) -> bool:
     return _common_width(box, caption) > 0.15 * min(box.width, caption.width)
 
 
-def _is_walled_off(box: Box, lower: Box, walls: Iterable[Box]) -> bool:
+def _is_blocked(box: Box, lower: Box, obstacles: Iterable[Box]) -> bool:
     return any(
-        wall.y1 > box.y1 + 2
-        and wall.y0 < lower.y0 - 2
-        and (_is_across(wall, box) or _is_across(wall, lower))
-        for wall in walls
+        obstacle.y1 > box.y1 + 2
+        and obstacle.y0 < lower.y0 - 2
+        and (_is_across(obstacle, box) or _is_across(obstacle, lower))
+        for obstacle in obstacles
     )
 
 
-def _is_across(wall: Box, box: Box) -> bool:
-    return _common_width(wall, box) > SWALLOWED * min(wall.width, box.width)
+def _is_across(obstacle: Box, box: Box) -> bool:
+    return _common_width(obstacle, box) > MAX_OBSTACLE_COVER * min(obstacle.width, box.width)
 
 
-def _swallows(taken: Box, before: Box | None, new: Box, walls: Iterable[Box]) -> bool:
-    """Whether a box would take in a wall that neither of its parts has in it."""
+def _would_cover(taken: Box, before: Box | None, new: Box, obstacles: Iterable[Box]) -> bool:
+    """Whether a box would take in a obstacle that neither of its parts has in it."""
     return any(
-        wall.share_in(taken) > SWALLOWED
-        and wall.share_in(new) < SWALLOWED
-        and (before is None or wall.share_in(before) < SWALLOWED)
-        for wall in walls
+        obstacle.share_in(taken) > MAX_OBSTACLE_COVER
+        and obstacle.share_in(new) < MAX_OBSTACLE_COVER
+        and (before is None or obstacle.share_in(before) < MAX_OBSTACLE_COVER)
+        for obstacle in obstacles
     )
 
 
@@ -281,8 +291,8 @@ def _is_level(one: Box, other: Box) -> bool:
 def _belongs_elsewhere(box: Box, caption: Box, others: Iterable[Box]) -> bool:
     return any(
         _common_width(box, other) > min(box.width, other.width) / 2
-        and _common_width(box, caption) < SWALLOWED * box.width
-        and abs(other.y0 - caption.y0) < BESIDE
+        and _common_width(box, caption) < MAX_OBSTACLE_COVER * box.width
+        and abs(other.y0 - caption.y0) < MAX_LEVEL_DIFFERENCE
         for other in others
     )
 

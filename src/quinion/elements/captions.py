@@ -9,7 +9,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from quinion.elements.page_layout import PROSE, RegionKind, Row, Sheet, around
+from quinion.elements.page_layout import PROSE, PageLayout, RegionKind, Row, bounding_box
 from quinion.model.element import Box, fold_label
 
 _NUMBER = (
@@ -66,13 +66,13 @@ class Caption:
     rows: tuple[Row, ...]
 
 
-def find_captions(sheet: Sheet) -> list[Caption]:
+def find_captions(layout: PageLayout) -> list[Caption]:
     """The captions of a page, in the order of its rows."""
     found: list[Caption] = []
-    for index, row in enumerate(sheet.rows):
+    for index, row in enumerate(layout.rows):
         match = _CAPTION.match(row.text)
-        if match and not _is_entry(sheet, row) and _is_caption(sheet, row, match):
-            found.append(_build(sheet, index, match))
+        if match and not _is_entry(layout, row) and _is_caption(layout, row, match):
+            found.append(_build(layout, index, match))
     return _drop_repeats(found)
 
 
@@ -81,13 +81,13 @@ def begins_caption(text: str) -> bool:
     return _CAPTION.match(text) is not None
 
 
-def _is_caption(sheet: Sheet, row: Row, match: re.Match[str]) -> bool:
+def _is_caption(layout: PageLayout, row: Row, match: re.Match[str]) -> bool:
     mark, rest = match["mark"].strip(), match["rest"]
-    if _is_lower_roman(match) or not _begins_paragraph(sheet, row):
+    if _is_lower_roman(match) or not _begins_paragraph(layout, row):
         return False
-    region = sheet.region_at(row.box)
+    region = layout.region_at(row.box)
     kind = region.kind if region else None
-    styled = _is_styled(sheet, row)
+    styled = _is_styled(layout, row)
     goes_on = bool(_MENTION.match(rest)) and not _CONTINUED.match(rest)
     if goes_on and not mark and not (rest.startswith("(") and styled):
         return False
@@ -96,19 +96,19 @@ def _is_caption(sheet: Sheet, row: Row, match: re.Match[str]) -> bool:
         if row.box.y0 - inside.y0 > _EDGE and inside.y1 - row.box.y1 > _EDGE:
             return False
     titled = bool(mark) or not rest or not rest[0].islower() or bool(_CONTINUED.match(rest))
-    is_sure = kind is RegionKind.CAPTION or (not rest and _stands_alone(sheet, row))
+    is_sure = kind is RegionKind.CAPTION or (not rest and _stands_alone(layout, row))
     if _LOOSE.fullmatch(match["kind"]):
         return titled and (is_sure or (styled and bool(mark)))
     return titled and (is_sure or styled or bool(mark))
 
 
-def _stands_alone(sheet: Sheet, row: Row) -> bool:
+def _stands_alone(layout: PageLayout, row: Row) -> bool:
     """Whether nothing else is near on the same line."""
     return not any(
         other is not row
         and _are_level(row, other)
         and max(row.box.x0 - other.box.x1, other.box.x0 - row.box.x1) < _NEAR * row.size
-        for other in sheet.rows
+        for other in layout.rows
     )
 
 
@@ -118,15 +118,15 @@ def _is_lower_roman(match: re.Match[str]) -> bool:
     return number.isalpha() and not _UPPER_NUMBER.fullmatch(number)
 
 
-def _is_styled(sheet: Sheet, row: Row) -> bool:
-    if not sheet.body.size:
+def _is_styled(layout: PageLayout, row: Row) -> bool:
+    if not layout.body.size:
         return False
-    return row.bold or row.font != sheet.body.font or abs(row.size - sheet.body.size) > _SIZE_STEP
+    return row.bold or row.font != layout.body.font or abs(row.size - layout.body.size) > _SIZE_STEP
 
 
-def _begins_paragraph(sheet: Sheet, row: Row) -> bool:
+def _begins_paragraph(layout: PageLayout, row: Row) -> bool:
     """Whether no sentence runs into this row from the one above, or from the left."""
-    for other in sheet.rows:
+    for other in layout.rows:
         if other is row:
             continue
         if (
@@ -135,7 +135,7 @@ def _begins_paragraph(sheet: Sheet, row: Row) -> bool:
             and other.text[-1:].isalpha()
         ):
             return False
-    above = _row_above(sheet.rows, row)
+    above = _row_above(layout.rows, row)
     if above is None or row.box.y0 - above.box.y1 > _LEADING * row.size:
         return True
     if abs(above.size - row.size) > _SIZE_STEP or above.bold != row.bold:
@@ -144,7 +144,7 @@ def _begins_paragraph(sheet: Sheet, row: Row) -> bool:
         return True
     if above.text.rstrip()[-1:] in ".:!?" or above.box.x1 < row.box.x1 - 8 * row.size:
         return True
-    region, other_region = sheet.region_at(row.box), sheet.region_at(above.box)
+    region, other_region = layout.region_at(row.box), layout.region_at(above.box)
     return region is not None and region.kind is RegionKind.CAPTION and region != other_region
 
 
@@ -160,55 +160,55 @@ def _row_above(rows: Sequence[Row], row: Row) -> Row | None:
     return max(above, key=lambda other: other.box.y1, default=None)
 
 
-def is_list(sheet: Sheet) -> bool:
+def is_list(layout: PageLayout) -> bool:
     """Whether the page lists figures or tables rather than having them."""
-    entries = sum(1 for row in sheet.rows if begins_caption(row.text) and _is_entry(sheet, row))
+    entries = sum(1 for row in layout.rows if begins_caption(row.text) and _is_entry(layout, row))
     if entries >= _LIST_ENTRIES:
         return True
-    if not any(_LIST_HEADING.match(row.text) for row in sheet.rows[:_TOP_ROWS]):
+    if not any(_LIST_HEADING.match(row.text) for row in layout.rows[:_TOP_ROWS]):
         return False
-    leaders = sum(1 for row in sheet.rows if _LEADER.search(row.text))
+    leaders = sum(1 for row in layout.rows if _LEADER.search(row.text))
     numbers = sum(
         1
-        for row in sheet.rows
-        if _ENDS_IN_NUMBER.search(row.text) and _stands_alone_at_right(sheet, row)
+        for row in layout.rows
+        if _ENDS_IN_NUMBER.search(row.text) and _stands_alone_at_right(layout, row)
     )
     return entries + leaders >= _LIST_ENTRIES or numbers >= 2 * _LIST_ENTRIES
 
 
-def _is_entry(sheet: Sheet, row: Row) -> bool:
+def _is_entry(layout: PageLayout, row: Row) -> bool:
     """Whether a row leads to a page number, on its own or with the piece at the far right."""
     if _LEADER.search(row.text):
         return True
-    for other in sheet.rows:
+    for other in layout.rows:
         if other is row or not _are_level(row, other):
             continue
         if other.box.x0 > row.box.x1 + 2 * row.size and (
             _PAGE_NUMBER.fullmatch(other.text) or _LEADER.search(other.text)
         ):
-            return _stands_alone_at_right(sheet, other)
+            return _stands_alone_at_right(layout, other)
     return False
 
 
-def _stands_alone_at_right(sheet: Sheet, number: Row) -> bool:
+def _stands_alone_at_right(layout: PageLayout, number: Row) -> bool:
     # A page number ends its line; a table's cell beside a caption hardly stands there.
-    edge = max((row.box.x1 for row in sheet.rows), default=number.box.x1)
+    edge = max((row.box.x1 for row in layout.rows), default=number.box.x1)
     return edge - number.box.x1 < 2 * number.size
 
 
-def _build(sheet: Sheet, index: int, match: re.Match[str]) -> Caption:
-    rows = [sheet.rows[index]]
-    for row in sheet.rows[index + 1 :]:
-        if len(rows) == _MAX_ROWS or not _goes_on(sheet, rows, row):
+def _build(layout: PageLayout, index: int, match: re.Match[str]) -> Caption:
+    rows = [layout.rows[index]]
+    for row in layout.rows[index + 1 :]:
+        if len(rows) == _MAX_ROWS or not _continues(layout, rows, row):
             break
         rows.append(row)
     label = " ".join(f"{match['kind']} {match['number']}".split())
     text = " ".join(row.text for row in rows)
     kind = fold_label(label).split(" ", maxsplit=1)[0]
-    return Caption(label, kind, text, around(row.box for row in rows), tuple(rows))
+    return Caption(label, kind, text, bounding_box(row.box for row in rows), tuple(rows))
 
 
-def _goes_on(sheet: Sheet, rows: Sequence[Row], row: Row) -> bool:
+def _continues(layout: PageLayout, rows: Sequence[Row], row: Row) -> bool:
     """Whether a caption that has these rows has this one too."""
     first, last = rows[0], rows[-1]
     if begins_caption(row.text) or abs(row.size - first.size) > _SIZE_STEP:
@@ -216,15 +216,15 @@ def _goes_on(sheet: Sheet, rows: Sequence[Row], row: Row) -> bool:
     if _are_level(row, last):
         return 0 <= row.box.x0 - last.box.x1 < 3 * row.size
     gap = row.box.y0 - last.box.y1
-    whole = around(piece.box for piece in rows)
-    overlaps = min(whole.x1, row.box.x1) > max(whole.x0, row.box.x0)
+    combined = bounding_box(piece.box for piece in rows)
+    overlaps = min(combined.x1, row.box.x1) > max(combined.x0, row.box.x0)
     is_next = overlaps and -row.size / 2 < gap < _LEADING * row.size
-    return is_next and _is_same_paragraph(sheet, rows, row)
+    return is_next and _is_same_paragraph(layout, rows, row)
 
 
-def _is_same_paragraph(sheet: Sheet, rows: Sequence[Row], row: Row) -> bool:
+def _is_same_paragraph(layout: PageLayout, rows: Sequence[Row], row: Row) -> bool:
     first, last = rows[0], rows[-1]
-    here, there = sheet.region_at(first.box), sheet.region_at(row.box)
+    here, there = layout.region_at(first.box), layout.region_at(row.box)
     if there is not None and there.kind in (RegionKind.TABLE, RegionKind.PICTURE):
         return here == there and row.block == last.block
     if here is not None and here == there:

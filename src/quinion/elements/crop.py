@@ -13,7 +13,7 @@ from pathlib import Path
 
 from PIL import Image
 
-from quinion.elements.document import open_document, reading
+from quinion.elements.document import open_document, report_damage
 from quinion.elements.mupdf import pymupdf
 from quinion.errors import InvalidInput
 from quinion.model.element import Box
@@ -22,7 +22,7 @@ _POINTS_PER_INCH = 72
 # What is cut out keeps this much of the page around it, in points.
 MARGIN = 4.0
 _PALETTE = 256
-_LEAST_SCALE = 0.1
+_MIN_SCALE = 0.1
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +60,7 @@ def crop(path: Path, page: int, box: Box | None, limits: PictureLimits | None = 
             raise InvalidInput(
                 f"{path.name} has pages 1 to {document.page_count}; there is no page {page}."
             )
-        with reading(path, page):
+        with report_damage(path, page):
             return _render(document[page - 1], box, limits)
 
 
@@ -77,7 +77,7 @@ def _render(page: pymupdf.Page, box: Box | None, limits: PictureLimits) -> bytes
         picture: bytes = pixels.tobytes("png")
         if len(picture) > limits.max_bytes:
             picture = _reduce_colours(pixels)
-        if len(picture) <= limits.max_bytes or scale < _LEAST_SCALE:
+        if len(picture) <= limits.max_bytes or scale < _MIN_SCALE:
             return picture
         scale *= min(0.9, math.sqrt(limits.max_bytes / len(picture)))
 

@@ -12,11 +12,16 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from quinion.elements.find import find_on_sheet, number_nameless
+from quinion.elements.find import find_on_page, label_unlabelled
 from quinion.elements.mupdf import DAMAGE, pymupdf
 from quinion.elements.page_layout import Style
 from quinion.elements.scanned_page import ReadWords, read_scan
-from quinion.elements.text_page import count_turned, find_style, has_background, read_layer
+from quinion.elements.text_page import (
+    count_rotated_letters,
+    find_style,
+    has_background,
+    read_text_layer,
+)
 from quinion.errors import ExtractionFailed
 from quinion.model.element import Box, Element
 
@@ -24,8 +29,8 @@ from quinion.model.element import Box, Element
 MIN_LAYER_CHARACTERS = 10
 # From so many letters written up or down a page, and from this part of all, it is read turned
 # as well.
-TURNED_LETTERS = 60
-TURNED_SHARE = 0.15
+MIN_ROTATED_LETTERS = 60
+MIN_ROTATED_SHARE = 0.15
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +54,7 @@ def find_elements(
     with open_document(path) as document:
         style = find_style(document)
         for number in range(first, last + 1):
-            with reading(path, number):
+            with report_damage(path, number):
                 elements = _find_on_page(document[number - 1], number, style, read_words)
             # What was decoded for one page is of no use for the next, and adds up.
             pymupdf.TOOLS.store_shrink(100)
@@ -83,7 +88,7 @@ def open_document(path: Path) -> Iterator[pymupdf.Document]:
 
 
 @contextmanager
-def reading(path: Path, number: int) -> Iterator[None]:
+def report_damage(path: Path, number: int) -> Iterator[None]:
     """Say which page it was that PyMuPDF stumbled over."""
     try:
         yield
@@ -101,28 +106,28 @@ def _find_on_page(
         page.remove_rotation()
     if len(page.get_text().strip()) < MIN_LAYER_CHARACTERS:
         if read_words is not None:
-            return number_nameless(_find_scanned(page, number, read_words))
+            return label_unlabelled(_find_scanned(page, number, read_words))
         if has_background(page):
             return ()
-    found = find_on_sheet(read_layer(page, number, style))
-    up, down = count_turned(page)
+    found = find_on_page(read_text_layer(page, number, style))
+    up, down = count_rotated_letters(page)
     letters = len("".join(page.get_text().split()))
-    if max(up, down) >= max(TURNED_LETTERS, TURNED_SHARE * letters):
-        found = _merge(found, _find_turned(page, number, style, up > down))
-    return number_nameless(found)
+    if max(up, down) >= max(MIN_ROTATED_LETTERS, MIN_ROTATED_SHARE * letters):
+        found = _merge(found, _find_rotated(page, number, style, up > down))
+    return label_unlabelled(found)
 
 
 def _find_scanned(page: pymupdf.Page, number: int, read_words: ReadWords) -> list[Element]:
-    sheet = read_scan(page, number, read_words)
-    scale = page.rect.width / sheet.frame.width
+    layout = read_scan(page, number, read_words)
+    scale = page.rect.width / layout.frame.width
 
     def scale_back(box: Box) -> Box:
         return Box(box.x0 * scale, box.y0 * scale, box.x1 * scale, box.y1 * scale)
 
-    return [replace(element, box=scale_back(element.box)) for element in find_on_sheet(sheet)]
+    return [replace(element, box=scale_back(element.box)) for element in find_on_page(layout)]
 
 
-def _find_turned(page: pymupdf.Page, number: int, style: Style, is_up: bool) -> list[Element]:
+def _find_rotated(page: pymupdf.Page, number: int, style: Style, is_up: bool) -> list[Element]:
     """What is found with the page turned so that rows written up (or down) it are level."""
     width, height = page.rect.width, page.rect.height
     page.set_rotation(90 if is_up else 270)
@@ -135,7 +140,7 @@ def _find_turned(page: pymupdf.Page, number: int, style: Style, is_up: bool) -> 
 
     return [
         replace(element, box=turn_back(element.box))
-        for element in find_on_sheet(read_layer(page, number, style))
+        for element in find_on_page(read_text_layer(page, number, style))
     ]
 
 

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 
-from quinion.elements.page_layout import RegionKind, Row, Sheet, around
+from quinion.elements.page_layout import PageLayout, RegionKind, Row, bounding_box
 from quinion.model.element import Box
 
 NUMBER = r"(?:[A-Z]{1,2}[.\-–]?)?\d{1,3}(?:\s?[.\-–—]\s?\d{1,3}){0,3}\s?[a-z]?[′']{0,2}"
@@ -48,18 +48,18 @@ class Equation:
     text: str
 
 
-def find_equations(sheet: Sheet, taken: Sequence[Box]) -> list[Equation]:
-    """The equations of a page outside the boxes that are taken."""
-    rows = [row for row in sheet.rows if not any(box.holds(row.box.centre) for box in taken)]
-    numbered = [(row, label) for row in rows if (label := _label(sheet, row, rows)) is not None]
-    found = [_gather(sheet, row, label, rows, numbered) for row, label in numbered]
+def find_equations(layout: PageLayout, occupied: Sequence[Box]) -> list[Equation]:
+    """The equations of a page outside the boxes that are occupied."""
+    rows = [row for row in layout.rows if not any(box.holds(row.box.centre) for box in occupied)]
+    numbered = [(row, label) for row in rows if (label := _label(layout, row, rows)) is not None]
+    found = [_gather(layout, row, label, rows, numbered) for row, label in numbered]
     equations = [equation for equation in found if equation is not None]
-    if sheet.from_ocr:
-        equations = _mend(equations)
-    return equations + list(_unnumbered(sheet, rows, [equation.box for equation in equations]))
+    if layout.from_ocr:
+        equations = _correct_numbers(equations)
+    return equations + list(_unnumbered(layout, rows, [equation.box for equation in equations]))
 
 
-def _label(sheet: Sheet, row: Row, rows: Sequence[Row]) -> str | None:
+def _label(layout: PageLayout, row: Row, rows: Sequence[Row]) -> str | None:
     if row.mono:
         return None
     match = _AT_END.search(row.text) or _NAMED_AT_END.search(row.text)
@@ -67,7 +67,7 @@ def _label(sheet: Sheet, row: Row, rows: Sequence[Row]) -> str | None:
         return None
     if _has_right_neighbour(row, rows):
         return None
-    region = sheet.region_at(row.box)
+    region = layout.region_at(row.box)
     stands_alone = match[0] == row.text
     if region is not None and region.kind in _ELSEWHERE and not stands_alone:
         return None
@@ -87,13 +87,13 @@ def _has_right_neighbour(row: Row, rows: Iterable[Row]) -> bool:
 
 
 def _gather(
-    sheet: Sheet,
+    layout: PageLayout,
     number: Row,
     label: str,
     rows: Sequence[Row],
     numbered: Sequence[tuple[Row, str]],
 ) -> Equation | None:
-    left = _left_edge(sheet, number)
+    left = _left_edge(layout, number)
     others = [row for row, _ in numbered if row is not number]
     box, parts = number.box, [number]
     near = [
@@ -117,42 +117,42 @@ def _gather(
             parts.append(row)
             box |= row.box
             changed = True
-    box = _with_region(sheet, box, others)
+    box = _with_region(layout, box, others)
     if box.height > MAX_HEIGHT:
         return None
     text = " ".join(row.text for row in sorted(parts, key=lambda row: (row.box.x0, row.box.y0)))
-    return Equation(label, box, text) if _is_mathematics(sheet, parts, text, label) else None
+    return Equation(label, box, text) if _is_mathematics(layout, parts, text, label) else None
 
 
-def _with_region(sheet: Sheet, box: Box, others: Iterable[Row]) -> Box:
-    """The whole of a formula that the layout model sees, if no other number stands in it."""
-    region = sheet.region_at(box)
+def _with_region(layout: PageLayout, box: Box, others: Iterable[Row]) -> Box:
+    """The combined of a formula that the layout model sees, if no other number stands in it."""
+    region = layout.region_at(box)
     if region is None or region.kind is not RegionKind.FORMULA:
         return box
-    whole = box | region.box
-    return box if any(whole.holds(row.box.centre) for row in others) else whole
+    combined = box | region.box
+    return box if any(combined.holds(row.box.centre) for row in others) else combined
 
 
-def _left_edge(sheet: Sheet, number: Row) -> float:
+def _left_edge(layout: PageLayout, number: Row) -> float:
     """How far to the left the number's column reaches."""
-    middle = (sheet.frame.x0 + sheet.frame.x1) / 2
+    middle = (layout.frame.x0 + layout.frame.x1) / 2
     columns = [
         region.box
-        for region in sheet.regions
+        for region in layout.regions
         if region.kind in (RegionKind.TEXT, RegionKind.FORMULA, RegionKind.LIST_ITEM)
         and region.box.x1 > number.box.x0 - 1
         and region.box.x0 < number.box.x0
     ]
     if columns:
         return min(box.x0 for box in columns) - 3
-    if number.box.x1 < middle or not _is_two_columned(sheet):
-        return sheet.frame.x0
+    if number.box.x1 < middle or not _is_two_columned(layout):
+        return layout.frame.x0
     return middle - 6
 
 
-def _is_two_columned(sheet: Sheet) -> bool:
-    texts = [region.box for region in sheet.regions_of(RegionKind.TEXT)]
-    return sum(box.width < 0.45 * sheet.frame.width for box in texts) > len(texts) / 2
+def _is_two_columned(layout: PageLayout) -> bool:
+    texts = [region.box for region in layout.regions_of(RegionKind.TEXT)]
+    return sum(box.width < 0.45 * layout.frame.width for box in texts) > len(texts) / 2
 
 
 def _touches(row: Row, box: Box) -> bool:
@@ -171,18 +171,18 @@ def _is_sentence(row: Row) -> bool:
     return len([word for word in _WORD.findall(row.text) if word not in _FUNCTIONS]) >= SENTENCE
 
 
-def _is_mathematics(sheet: Sheet, parts: Sequence[Row], text: str, label: str) -> bool:
+def _is_mathematics(layout: PageLayout, parts: Sequence[Row], text: str, label: str) -> bool:
     formula = text.replace(label, "", 1)
     if len([word for word in _WORD.findall(formula) if word not in _FUNCTIONS]) > 2 * SENTENCE:
         return False
     if not formula.strip():
         return False
-    if sheet.from_ocr:
+    if layout.from_ocr:
         # A number by itself at the end of a line is enough: signs are often misread.
         # A plain one is as likely a sum in brackets.
         alone = parts[0].text.replace(" ", "").replace("—", "-").strip(".,;") == label
         return bool(_RELATION.search(formula)) or (alone and not label.strip("()[]").isdigit())
-    region = sheet.region_at(around(row.box for row in parts))
+    region = layout.region_at(bounding_box(row.box for row in parts))
     if region is not None and region.kind is RegionKind.FORMULA:
         return True
     letters = sum(len(row.text) for row in parts)
@@ -190,26 +190,28 @@ def _is_mathematics(sheet: Sheet, parts: Sequence[Row], text: str, label: str) -
     return bool(_RELATION.search(formula)) and math > MATH / 2
 
 
-def _mend(equations: Sequence[Equation]) -> list[Equation]:
+def _correct_numbers(equations: Sequence[Equation]) -> list[Equation]:
     """Equations with numbers that OCR has misread put right.
 
     Numbers ascend. One that does not, and would with some of its eights read as threes in one
-    way only, is taken to be that.
+    way only, is occupied to be that.
     """
-    mended = list(equations)
-    for index in range(1, len(mended) - 1):
-        before, here, after = (mended[index + step].label for step in (-1, 0, 1))
+    corrected = list(equations)
+    for index in range(1, len(corrected) - 1):
+        before, here, after = (corrected[index + step].label for step in (-1, 0, 1))
         if _order(before) < _order(here) < _order(after):
             continue
         choices = [
-            label for label in _readings(here) if _order(before) < _order(label) < _order(after)
+            label
+            for label in _possible_labels(here)
+            if _order(before) < _order(label) < _order(after)
         ]
         if len(choices) == 1:
-            mended[index] = replace(mended[index], label=choices[0])
-    return mended
+            corrected[index] = replace(corrected[index], label=choices[0])
+    return corrected
 
 
-def _readings(label: str) -> list[str]:
+def _possible_labels(label: str) -> list[str]:
     ways = ["83" if letter == "8" else letter for letter in label]
     return ["".join(letters) for letters in product(*ways)]
 
@@ -218,10 +220,12 @@ def _order(label: str) -> list[tuple[int, str]]:
     return [(int(digits), suffix) for digits, suffix in _STEPS.findall(label)]
 
 
-def _unnumbered(sheet: Sheet, rows: Sequence[Row], taken: Sequence[Box]) -> Iterable[Equation]:
-    for region in sheet.regions_of(RegionKind.FORMULA):
+def _unnumbered(
+    layout: PageLayout, rows: Sequence[Row], occupied: Sequence[Box]
+) -> Iterable[Equation]:
+    for region in layout.regions_of(RegionKind.FORMULA):
         inside = [row for row in rows if region.box.holds(row.box.centre)]
-        if any(region.box.overlap(box) > 0 for box in taken) or not inside:
+        if any(region.box.overlap(box) > 0 for box in occupied) or not inside:
             continue
         text = " ".join(row.text for row in inside)
         if any(row.mono for row in inside) or not _RELATION.search(text):

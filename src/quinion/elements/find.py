@@ -1,4 +1,4 @@
-"""Sheet → elements: captions with what they stand for, equations, and what has no name. Pure."""
+"""Find the elements of a page layout: captioned, equations, and unlabelled ones. Pure."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -8,13 +8,13 @@ from quinion.elements.caption_matching import place_captions
 from quinion.elements.captions import Caption, find_captions, is_list
 from quinion.elements.equations import find_equations
 from quinion.elements.kinds import find_type
-from quinion.elements.page_layout import Region, RegionKind, Row, Sheet, merge
-from quinion.elements.page_regions import INSIDE, SAME, find_walls
+from quinion.elements.page_layout import PageLayout, Region, RegionKind, Row, merge
+from quinion.elements.page_regions import INSIDE, SAME, find_obstacles
 from quinion.model.element import Box, Element, ElementType, Rows, fold_label
 
 # What has no caption is shown from this size on (points, and part of the page).
-LEAST_SIDE = 56.0
-LEAST_AREA = 0.01
+MIN_SIDE = 56.0
+MIN_AREA = 0.01
 # Logos and rules stand in the margins at the top and the bottom.
 MARGINS = (0.09, 0.93)
 # Patches this near are one picture.
@@ -27,131 +27,131 @@ TABLE_COVER = 0.04
 MAX_TEXT = 4_000
 MAX_CONTEXT = 800
 # Cells belong to a table whose box has so much in common with theirs.
-LEAST_FIT = 0.3
+MIN_OVERLAP = 0.3
 # A table has so many rows and columns at least.
-LEAST_CELLS = 2
+MIN_CELLS = 2
 # and no rules beyond this part of the page.
 MAX_TABLE = 0.9
 
 
-def find_on_sheet(sheet: Sheet) -> list[Element]:
+def find_on_page(layout: PageLayout) -> list[Element]:
     """The elements of a page from top to bottom; those that have no label have an empty one."""
-    if is_list(sheet):
+    if is_list(layout):
         return []
-    captions = find_captions(sheet)
-    walls = find_walls(sheet, captions)
+    captions = find_captions(layout)
+    obstacles = find_obstacles(layout, captions)
     named = [
-        _name(sheet, caption, box, walls)
-        for caption, box in zip(captions, place_captions(sheet, captions), strict=True)
+        _name(layout, caption, box, obstacles)
+        for caption, box in zip(captions, place_captions(layout, captions), strict=True)
         if box is not None
     ]
-    held = [*(element.box for element in named), *(caption.box for caption in captions)]
+    occupied = [*(element.box for element in named), *(caption.box for caption in captions)]
     equations = [
         Element(
             ElementType.EQUATION,
             equation.label,
-            sheet.number,
+            layout.number,
             equation.box,
-            context=_context(sheet, equation.label, equation.box, walls),
+            context=_context(layout, equation.label, equation.box, obstacles),
             text=equation.text[:MAX_TEXT],
         )
-        for equation in find_equations(sheet, held)
+        for equation in find_equations(layout, occupied)
     ]
-    held += [equation.box for equation in equations]
-    tables = list(_nameless_tables(sheet, held, walls))
-    held += [table.box for table in tables]
-    pictures = list(_nameless_pictures(sheet, held, walls))
+    occupied += [equation.box for equation in equations]
+    tables = list(_unlabelled_tables(layout, occupied, obstacles))
+    occupied += [table.box for table in tables]
+    pictures = list(_unlabelled_pictures(layout, occupied, obstacles))
     elements = [*named, *equations, *tables, *pictures]
     return sorted(elements, key=lambda element: (element.box.y0, element.box.x0))
 
 
-def _name(sheet: Sheet, caption: Caption, box: Box, walls: Sequence[Region]) -> Element:
-    rows = _rows_in(sheet, box)
+def _name(layout: PageLayout, caption: Caption, box: Box, obstacles: Sequence[Region]) -> Element:
+    rows = _rows_in(layout, box)
     kind = find_type(caption.kind, caption.text, rows)
     return Element(
         kind,
         caption.label,
-        sheet.number,
+        layout.number,
         box,
         caption.text,
-        _context(sheet, caption.label, box | caption.box, walls),
+        _context(layout, caption.label, box | caption.box, obstacles),
         _text(rows),
-        _cells(sheet, box) if kind is ElementType.TABLE else None,
+        _cells(layout, box) if kind is ElementType.TABLE else None,
     )
 
 
-def _nameless_tables(
-    sheet: Sheet, held: Sequence[Box], walls: Sequence[Region]
+def _unlabelled_tables(
+    layout: PageLayout, occupied: Sequence[Box], obstacles: Sequence[Region]
 ) -> Iterable[Element]:
-    boxes = [region.box for region in sheet.regions_of(RegionKind.TABLE)]
+    boxes = [region.box for region in layout.regions_of(RegionKind.TABLE)]
     boxes += [
         grid.box
-        for grid in sheet.grids
-        if len(grid.rows) >= LEAST_CELLS and len(grid.rows[0]) >= LEAST_CELLS
+        for grid in layout.grids
+        if len(grid.rows) >= MIN_CELLS and len(grid.rows[0]) >= MIN_CELLS
     ]
-    for box in merge([_with_rules(sheet, box) for box in boxes], 0.0):
-        if any(_overlaps(box, other) for other in held):
+    for box in merge([_with_rules(layout, box) for box in boxes], 0.0):
+        if any(_overlaps(box, other) for other in occupied):
             continue
-        rows = _rows_in(sheet, box)
+        rows = _rows_in(layout, box)
         if _cover(rows, box) < TABLE_COVER:
             continue  # a drawing within its frame
         yield Element(
             ElementType.TABLE,
             "",
-            sheet.number,
+            layout.number,
             box,
-            context=_context(sheet, "", box, walls),
+            context=_context(layout, "", box, obstacles),
             text=_text(rows),
-            table=_cells(sheet, box),
+            table=_cells(layout, box),
         )
 
 
-def _nameless_pictures(
-    sheet: Sheet, held: Sequence[Box], walls: Sequence[Region]
+def _unlabelled_pictures(
+    layout: PageLayout, occupied: Sequence[Box], obstacles: Sequence[Region]
 ) -> Iterable[Element]:
-    boxes = [region.box for region in sheet.regions_of(RegionKind.PICTURE)]
-    boxes += [patch for patch in sheet.pictures if _is_large(sheet, patch)]
+    boxes = [region.box for region in layout.regions_of(RegionKind.PICTURE)]
+    boxes += [patch for patch in layout.pictures if _is_large(layout, patch)]
     for box in merge(boxes, NEAR):
-        if any(_overlaps(box, other) for other in held):
+        if any(_overlaps(box, other) for other in occupied):
             continue
-        if not _is_large(sheet, box) or _is_in_margin(sheet, box):
+        if not _is_large(layout, box) or _is_in_margin(layout, box):
             continue
-        rows = _rows_in(sheet, box)
-        if _is_text_box(box, rows, walls):
+        rows = _rows_in(layout, box)
+        if _is_text_box(box, rows, obstacles):
             continue
         yield Element(
             find_type("", "", rows),
             "",
-            sheet.number,
+            layout.number,
             box,
-            context=_context(sheet, "", box, walls),
+            context=_context(layout, "", box, obstacles),
             text=_text(rows),
         )
 
 
-def _with_rules(sheet: Sheet, table: Box) -> Box:
+def _with_rules(layout: PageLayout, table: Box) -> Box:
     """A table with the rules around it."""
-    for patch in sheet.pictures:
-        if table.share_in(patch) > INSIDE and patch.area < MAX_TABLE * sheet.frame.area:
+    for patch in layout.pictures:
+        if table.share_in(patch) > INSIDE and patch.area < MAX_TABLE * layout.frame.area:
             table |= patch
     return table
 
 
 def _overlaps(one: Box, other: Box) -> bool:
-    return one.overlap(other) > LEAST_FIT * min(one.area, other.area)
+    return one.overlap(other) > MIN_OVERLAP * min(one.area, other.area)
 
 
-def _is_large(sheet: Sheet, box: Box) -> bool:
-    return min(box.width, box.height) >= LEAST_SIDE and box.area >= LEAST_AREA * sheet.frame.area
+def _is_large(layout: PageLayout, box: Box) -> bool:
+    return min(box.width, box.height) >= MIN_SIDE and box.area >= MIN_AREA * layout.frame.area
 
 
-def _is_in_margin(sheet: Sheet, box: Box) -> bool:
-    top, bottom = (sheet.frame.height * part for part in MARGINS)
+def _is_in_margin(layout: PageLayout, box: Box) -> bool:
+    top, bottom = (layout.frame.height * part for part in MARGINS)
     return box.y1 < top or box.y0 > bottom
 
 
-def _is_text_box(box: Box, rows: Sequence[Row], walls: Sequence[Region]) -> bool:
-    inside = sum(region.box.overlap(box) for region in walls) / box.area
+def _is_text_box(box: Box, rows: Sequence[Row], obstacles: Sequence[Region]) -> bool:
+    inside = sum(region.box.overlap(box) for region in obstacles) / box.area
     return max(_cover(rows, box), inside) > TEXT_COVER
 
 
@@ -160,37 +160,37 @@ def _cover(rows: Sequence[Row], box: Box) -> float:
     return sum(row.box.overlap(box) for row in rows) / box.area
 
 
-def _rows_in(sheet: Sheet, box: Box) -> list[Row]:
-    return [row for row in sheet.rows if box.holds(row.box.centre)]
+def _rows_in(layout: PageLayout, box: Box) -> list[Row]:
+    return [row for row in layout.rows if box.holds(row.box.centre)]
 
 
 def _text(rows: Iterable[Row]) -> str:
     return "\n".join(row.text for row in rows)[:MAX_TEXT]
 
 
-def _cells(sheet: Sheet, box: Box) -> Rows | None:
+def _cells(layout: PageLayout, box: Box) -> Rows | None:
     """The cells of the grid that fits the box best."""
-    fitting = [grid for grid in sheet.grids if grid.box.share_in(box) > SAME]
+    fitting = [grid for grid in layout.grids if grid.box.share_in(box) > SAME]
     best = max(fitting, key=lambda grid: grid.box.iou(box), default=None)
-    if best is None or best.box.iou(box) < LEAST_FIT or len(best.rows) < LEAST_CELLS:
+    if best is None or best.box.iou(box) < MIN_OVERLAP or len(best.rows) < MIN_CELLS:
         return None
     return best.rows
 
 
-def _context(sheet: Sheet, label: str, box: Box, walls: Sequence[Region]) -> str:
+def _context(layout: PageLayout, label: str, box: Box, obstacles: Sequence[Region]) -> str:
     """The paragraphs that mention the label, or else the nearest ones."""
     texts = [
-        (region.box, " ".join(row.text for row in _rows_in(sheet, region.box)))
-        for region in walls
+        (region.box, " ".join(row.text for row in _rows_in(layout, region.box)))
+        for region in obstacles
         if region.kind in (RegionKind.TEXT, RegionKind.LIST_ITEM, RegionKind.HEADING)
         and not region.box.overlap(box)
     ]
     pattern = _mention(label)
-    said = [text for _, text in texts if pattern is not None and pattern.search(text)]
-    if not said:
+    texts_found = [text for _, text in texts if pattern is not None and pattern.search(text)]
+    if not texts_found:
         nearest = sorted(texts, key=lambda pair: _distance(pair[0], box))[:2]
-        said = [text for _, text in sorted(nearest, key=lambda pair: pair[0].y0)]
-    return " … ".join(said)[:MAX_CONTEXT]
+        texts_found = [text for _, text in sorted(nearest, key=lambda pair: pair[0].y0)]
+    return " … ".join(texts_found)[:MAX_CONTEXT]
 
 
 def _mention(label: str) -> re.Pattern[str] | None:
@@ -209,7 +209,7 @@ def _distance(one: Box, other: Box) -> float:
     return across + down
 
 
-def number_nameless(elements: Sequence[Element]) -> tuple[Element, ...]:
+def label_unlabelled(elements: Sequence[Element]) -> tuple[Element, ...]:
     """Give those without a label one that says page and place: `Figure p12-1`."""
     counts: dict[ElementType, int] = {}
     named = []

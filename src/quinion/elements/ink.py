@@ -44,8 +44,8 @@ def find_patches(
     """
     ink = _find_ink(pixels, contrast)
     for box in text:
-        _blot(ink, box.grow(MARGIN))
-    _blank_edges(ink)
+        _erase(ink, box.grow(MARGIN))
+    _erase_edges(ink)
     patches = (_tighten(patch, ink) for patch in _components(_to_cells(ink)))
     height, width = pixels.shape
     return [
@@ -71,12 +71,12 @@ def _find_ink(pixels: NDArray[np.uint8], contrast: int) -> Mask:
     return np.greater(difference if paper >= _DARK else -difference, contrast)
 
 
-def _blot(ink: Mask, box: Box) -> None:
+def _erase(ink: Mask, box: Box) -> None:
     left, top, right, bottom = (max(0, round(side)) for side in (box.x0, box.y0, box.x1, box.y1))
     ink[top:bottom, left:right] = False
 
 
-def _blank_edges(ink: Mask) -> None:
+def _erase_edges(ink: Mask) -> None:
     ink[:EDGE] = ink[-EDGE:] = False
     ink[:, :EDGE] = ink[:, -EDGE:] = False
 

@@ -13,7 +13,7 @@ import onnxruntime  # type: ignore[import-untyped]
 _SessionOptions = onnxruntime.SessionOptions
 
 
-def _one_thread() -> onnxruntime.SessionOptions:
+def _single_threaded_options() -> onnxruntime.SessionOptions:
     options = _SessionOptions()
     options.intra_op_num_threads = 1
     return options
@@ -22,7 +22,7 @@ def _one_thread() -> onnxruntime.SessionOptions:
 # Pages are spread over processes already. With its default of a thread for each core the model
 # costs half as much processor time again, and the threads of two workers wait for each other.
 # PyMuPDF offers no setting for it, and nothing else in such a process makes a session.
-onnxruntime.SessionOptions = _one_thread
+onnxruntime.SessionOptions = _single_threaded_options
 
 import pymupdf  # noqa: E402  (it has to come after the line above)
 import pymupdf.layout  # noqa: E402

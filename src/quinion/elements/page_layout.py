@@ -1,6 +1,6 @@
 """A page as this stage sees it: rows of text, regions, pictures and grids of cells. Pure data.
 
-A sheet is made from a text layer (`layer`) or from pixels and OCR (`scan`); from there on
+A layout is made from a text layer (`layer`) or from pixels and OCR (`scan`); from there on
 nothing knows which it was.
 """
 
@@ -78,7 +78,7 @@ class Style:
 
 
 @dataclass(frozen=True, slots=True)
-class Sheet:
+class PageLayout:
     """A page. `pictures` are patches of ink that is not text: images and line work.
 
     `from_ocr` says that letters may be misread, and that nothing is known of fonts.
@@ -103,7 +103,7 @@ class Sheet:
         return min(found, key=lambda region: region.box.area, default=None)
 
 
-def around(boxes: Iterable[Box]) -> Box:
+def bounding_box(boxes: Iterable[Box]) -> Box:
     """The smallest box around all of them, of which there must be one at least."""
     return reduce(Box.__or__, boxes)
 
@@ -112,9 +112,9 @@ def merge(boxes: Iterable[Box], margin: float) -> list[Box]:
     """Boxes that overlap, or are no further apart than the margin, as one."""
     merged: list[Box] = []
     for box in boxes:
-        whole = box
-        while near := [other for other in merged if other.grow(margin + 0.1).overlap(whole) > 0]:
+        combined = box
+        while near := [other for other in merged if other.grow(margin + 0.1).overlap(combined) > 0]:
             merged = [other for other in merged if other not in near]
-            whole = around([whole, *near])
-        merged.append(whole)
+            combined = bounding_box([combined, *near])
+        merged.append(combined)
     return merged

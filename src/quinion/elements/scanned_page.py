@@ -1,4 +1,4 @@
-"""A page of pixels → sheet: rows by OCR, then as if it had a text layer.
+"""A page of pixels → layout: rows by OCR, then as if it had a text layer.
 
 The words that OCR has read are laid invisibly over a picture of the page, and that page is
 given to the same layout model and table finder as any other.
@@ -16,7 +16,7 @@ from PIL import Image
 
 from quinion.elements.ink import SCAN_CONTRAST, find_patches
 from quinion.elements.mupdf import pymupdf
-from quinion.elements.page_layout import Row, Sheet, around
+from quinion.elements.page_layout import PageLayout, Row, bounding_box
 from quinion.elements.text_page import (
     MAX_SIDE,
     math_share,
@@ -36,13 +36,13 @@ _MODEL_DPI = 100
 # A page at the upper limit of resolution, of A2 size.
 _MAX_PIXELS = 35_000_000
 # A row read with less confidence is more likely a part of a picture.
-SURE = 40.0
+MIN_CONFIDENCE = 40.0
 # Letters are this much larger than the box around a word without ascenders, on average.
 _SIZE = 1.1
 # A space of so many times the size cuts a row.
-_WIDE = 2.5
+_MAX_GAP = 2.5
 # Words of so many letters are wider than high, unless they are written up the page.
-_SHORT = 3
+_MIN_LETTERS = 3
 _A4_HEIGHT = 842
 _MISREAD_FIGURE = re.compile(r"^F[il1][cgqe6]u[rn][ecob]", re.IGNORECASE)
 _FONT = pymupdf.Font("helv")
@@ -62,25 +62,25 @@ ReadWords = Callable[[Image.Image, int], Sequence[Word]]
 """OCR: a picture in shades of grey and its resolution → the words on it, in reading order."""
 
 
-def read_scan(page: pymupdf.Page, number: int, read_words: ReadWords) -> Sheet:
-    """The sheet of a page of pixels, not larger than A4; the page must not be rotated.
+def read_scan(page: pymupdf.Page, number: int, read_words: ReadWords) -> PageLayout:
+    """The layout of a page of pixels, not larger than A4; the page must not be rotated.
 
     Files of pixels say what they like of their size, and distances are told in points.
     """
     if max(page.rect.width, page.rect.height) > MAX_SIDE:
-        return Sheet(number, to_box(page.rect), ())
+        return PageLayout(number, to_box(page.rect), ())
     scale = min(1.0, _A4_HEIGHT / max(page.rect.width, page.rect.height))
     frame = to_box([side * scale for side in page.rect])
     grey = render_grey(page, scale)
     if not find_patches(grey, (), contrast=SCAN_CONTRAST):
-        return Sheet(number, frame, ())
+        return PageLayout(number, frame, ())
     words = _read_words(page, scale, read_words)
-    with _lay_over(page, frame, words) as copy:
+    with _overlay_text(page, frame, words) as copy:
         regions, grids = read_regions(copy[0]), read_grids(copy[0])
     letters = [Box(*word.box) for word in words]
     pictures = find_patches(grey, letters, contrast=SCAN_CONTRAST)
     rows = _to_rows(words)
-    return Sheet(number, frame, rows, regions, tuple(pictures), grids, from_ocr=True)
+    return PageLayout(number, frame, rows, regions, tuple(pictures), grids, from_ocr=True)
 
 
 def _read_words(page: pymupdf.Page, scale: float, read_words: ReadWords) -> list[Word]:
@@ -91,11 +91,11 @@ def _read_words(page: pymupdf.Page, scale: float, read_words: ReadWords) -> list
     words = []
     for _, group in groupby(read_words(image, dpi), key=lambda word: word.line):
         row = list(group)
-        if sum(word.confidence for word in row) < SURE * len(row):
+        if sum(word.confidence for word in row) < MIN_CONFIDENCE * len(row):
             continue
         for word in row:
             x0, y0, x1, y1 = (side * factor for side in word.box)
-            if len(word.text) < _SHORT or y1 - y0 < x1 - x0:
+            if len(word.text) < _MIN_LETTERS or y1 - y0 < x1 - x0:
                 words.append(replace(word, text=_correct(word.text), box=(x0, y0, x1, y1)))
     return words
 
@@ -125,7 +125,7 @@ def _to_rows(words: Sequence[Word]) -> tuple[Row, ...]:
         size = heights[len(heights) // 2] * _SIZE
         piece: list[Word] = []
         for word in parts:
-            if piece and word.box[0] - piece[-1].box[2] > _WIDE * size:
+            if piece and word.box[0] - piece[-1].box[2] > _MAX_GAP * size:
                 rows.append(_to_row(piece, size, line[0]))
                 piece = []
             piece.append(word)
@@ -134,13 +134,13 @@ def _to_rows(words: Sequence[Word]) -> tuple[Row, ...]:
 
 
 def _to_row(words: Sequence[Word], size: float, block: int) -> Row:
-    box = around(Box(*word.box) for word in words)
+    box = bounding_box(Box(*word.box) for word in words)
     text = " ".join(word.text for word in words)
     rounded = to_box((box.x0, box.y0, box.x1, box.y1))
     return Row(text, rounded, size, block=block, math=math_share(text))
 
 
-def _lay_over(page: pymupdf.Page, frame: Box, words: Sequence[Word]) -> pymupdf.Document:
+def _overlay_text(page: pymupdf.Page, frame: Box, words: Sequence[Word]) -> pymupdf.Document:
     """A document of one page: this one as a picture, with the words invisibly over it."""
     copy = pymupdf.open()
     target = copy.new_page(width=frame.width, height=frame.height)

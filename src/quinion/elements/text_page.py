@@ -1,4 +1,4 @@
-"""A page with a text layer → sheet.
+"""A page with a text layer → layout.
 
 Rows come from the text layer, regions from PyMuPDF's layout model, pictures from the ink that
 is left when the text is taken away, cells of tables from PyMuPDF's table finder.
@@ -16,28 +16,28 @@ from numpy.typing import NDArray
 
 from quinion.elements.ink import SCAN_CONTRAST, find_patches
 from quinion.elements.mupdf import pymupdf
-from quinion.elements.page_layout import Grid, Region, RegionKind, Row, Sheet, Style, merge
+from quinion.elements.page_layout import Grid, PageLayout, Region, RegionKind, Row, Style, merge
 from quinion.model.element import Box, Rows
 
 # A row that rises by more than this for each point to the right is written up or down the page.
-_SLOPE = 0.1
+_MAX_SLOPE = 0.1
 # Pieces of a row stand no further apart than this many times their size.
-_GAP = 1.3
+_MAX_GAP = 1.3
 # Pieces side by side may overlap by this: italics lean.
-_TUCK = 2.0
+_MAX_OVERLAP = 2.0
 # OCR layers have letters stretched over half a page; a row is no higher than this times its size.
-_TALL = 4.0
+_MAX_HEIGHT_RATIO = 4.0
 # The same text within this many points is one row printed twice, which looks bold.
-_TWICE = 2.5
+_REPEAT_DISTANCE = 2.5
 # Beyond this side (in points) a page is a poster; the model was not made for it, and its
 # pixels would not fit into memory.
 MAX_SIDE = 5_000
 # An image that covers so much of a page is its background, or a scan of it.
-BACKGROUND = 0.8
+MIN_BACKGROUND_COVER = 0.8
 # How far the text layer of a scan may be off, in points.
-_LOOSE = 2.5
+_LAYER_OFFSET = 2.5
 # So many pages tell how a document is set.
-_SAMPLE = 12
+_SAMPLE_PAGES = 12
 
 _BOLD = 1 << 4
 _MONO = 1 << 3
@@ -55,23 +55,23 @@ _REGION_KINDS = frozenset(map(str, RegionKind))
 _Span = Mapping[str, Any]
 
 
-def read_layer(page: pymupdf.Page, number: int, body: Style) -> Sheet:
-    """The sheet of a page, as it stands; the page must not be rotated."""
+def read_text_layer(page: pymupdf.Page, number: int, body: Style) -> PageLayout:
+    """The layout of a page, as it stands; the page must not be rotated."""
     frame = to_box(page.rect)
     rows = read_rows(page)
     if max(frame.width, frame.height) > MAX_SIDE:
-        return Sheet(number, frame, rows, body=body)
+        return PageLayout(number, frame, rows, body=body)
     regions = read_regions(page)
     pictures = tuple(_read_pictures(page))
-    return Sheet(number, frame, rows, regions, pictures, read_grids(page), body)
+    return PageLayout(number, frame, rows, regions, pictures, read_grids(page), body)
 
 
 def has_background(page: pymupdf.Page) -> bool:
     """Whether an image, or several side by side, covers nearly all of the page, as scans do."""
     frame = to_box(page.rect)
     images = [to_box(image["bbox"]) & frame for image in page.get_image_info()]
-    whole = merge([box for box in images if box.area], 0.0)
-    return any(box.area > BACKGROUND * frame.area for box in whole)
+    combined = merge([box for box in images if box.area], 0.0)
+    return any(box.area > MIN_BACKGROUND_COVER * frame.area for box in combined)
 
 
 def read_rows(page: pymupdf.Page) -> tuple[Row, ...]:
@@ -79,22 +79,22 @@ def read_rows(page: pymupdf.Page) -> tuple[Row, ...]:
     pieces = [
         piece
         for line, block in _read_lines(page)
-        if abs(line["dir"][1]) < _SLOPE
+        if abs(line["dir"][1]) < _MAX_SLOPE
         and line["dir"][0] > 0
         and (piece := _read_piece(line, block)).text
-        and piece.box.height < _TALL * piece.size
+        and piece.box.height < _MAX_HEIGHT_RATIO * piece.size
     ]
     return _drop_repeats(_join_pieces(pieces))
 
 
-def count_turned(page: pymupdf.Page) -> tuple[int, int]:
+def count_rotated_letters(page: pymupdf.Page) -> tuple[int, int]:
     """How many letters are written up the page, and how many down."""
     up = down = 0
     for line, _ in _read_lines(page):
         letters = sum(len(span["text"].strip()) for span in line["spans"])
-        if line["dir"][1] < -1 + _SLOPE:
+        if line["dir"][1] < -1 + _MAX_SLOPE:
             up += letters
-        elif line["dir"][1] > 1 - _SLOPE:
+        elif line["dir"][1] > 1 - _MAX_SLOPE:
             down += letters
     return up, down
 
@@ -154,8 +154,8 @@ def _read_pictures(page: pymupdf.Page) -> list[Box]:
     grey = render_grey(page)
     if has_background(page):
         # Likely a scan with a text layer, which seldom lies exactly over its letters.
-        loose = [box.grow(_LOOSE) for box in letters]
-        return find_patches(grey, loose, contrast=SCAN_CONTRAST)
+        letters = [box.grow(_LAYER_OFFSET) for box in letters]
+        return find_patches(grey, letters, contrast=SCAN_CONTRAST)
     return find_patches(grey, letters)
 
 
@@ -165,7 +165,7 @@ def find_style(document: pymupdf.Document) -> Style:
     The same pages are looked at whoever asks, so that it does not matter how a document was
     shared out.
     """
-    step = max(1, document.page_count // _SAMPLE)
+    step = max(1, document.page_count // _SAMPLE_PAGES)
     weights: Counter[tuple[str, float]] = Counter()
     for index in range(step // 2, document.page_count, step):
         for row in read_rows(document[index]):
@@ -215,8 +215,8 @@ def _read_piece(line: Mapping[str, Any], block: int) -> Row:
     )
 
 
-def _share(spans: Sequence[_Span], letters: Sequence[int], is_so: Any) -> int:
-    return sum(count for span, count in zip(spans, letters, strict=True) if is_so(span))
+def _share(spans: Sequence[_Span], letters: Sequence[int], matches: Any) -> int:
+    return sum(count for span, count in zip(spans, letters, strict=True) if matches(span))
 
 
 def _is_math(span: _Span) -> bool:
@@ -248,7 +248,7 @@ def _continues(row: Row, piece: Row) -> bool:
     height = min(row.box.height, piece.box.height)
     return (
         row.block == piece.block
-        and -_TUCK < gap < _GAP * min(row.size, piece.size)
+        and -_MAX_OVERLAP < gap < _MAX_GAP * min(row.size, piece.size)
         and shared > height / 2
     )
 
@@ -273,12 +273,12 @@ def _drop_repeats(rows: Iterable[Row]) -> tuple[Row, ...]:
     result = []
     for row in rows:
         same = kept.setdefault(row.text, [])
-        if any(_is_twice(row.box, other.box) for other in same):
+        if any(_is_repeat(row.box, other.box) for other in same):
             continue
         same.append(row)
         result.append(row)
     return tuple(result)
 
 
-def _is_twice(one: Box, other: Box) -> bool:
-    return abs(one.x0 - other.x0) < _TWICE and abs(one.y0 - other.y0) < _TWICE
+def _is_repeat(one: Box, other: Box) -> bool:
+    return abs(one.x0 - other.x0) < _REPEAT_DISTANCE and abs(one.y0 - other.y0) < _REPEAT_DISTANCE

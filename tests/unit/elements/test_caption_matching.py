@@ -1,6 +1,6 @@
 from quinion.elements.caption_matching import place_captions
 from quinion.elements.captions import find_captions
-from quinion.elements.page_layout import Region, RegionKind, Row, Sheet, Style
+from quinion.elements.page_layout import PageLayout, Region, RegionKind, Row, Style
 from quinion.model.element import Box
 
 FRAME = Box(0, 0, 595, 842)
@@ -17,9 +17,9 @@ def text(y0: float, y1: float, x0: float = 70, x1: float = 525) -> Region:
 def place(
     *rows: Row, pictures: tuple[Box, ...] = (), regions: tuple[Region, ...] = ()
 ) -> dict[str, Box | None]:
-    sheet = Sheet(1, FRAME, rows, regions, pictures, body=Style("Times-Roman", 10.0))
-    captions = find_captions(sheet)
-    boxes = place_captions(sheet, captions)
+    layout = PageLayout(1, FRAME, rows, regions, pictures, body=Style("Times-Roman", 10.0))
+    captions = find_captions(layout)
+    boxes = place_captions(layout, captions)
     return {one.label: box for one, box in zip(captions, boxes, strict=True)}
 
 

@@ -1,5 +1,5 @@
 from quinion.elements.equations import find_equations
-from quinion.elements.page_layout import Region, RegionKind, Row, Sheet, Style
+from quinion.elements.page_layout import PageLayout, Region, RegionKind, Row, Style
 from quinion.model.element import Box
 
 FRAME = Box(0, 0, 595, 842)
@@ -16,7 +16,7 @@ def number(text: str, y: float) -> Row:
 
 def labels(*rows: Row, from_ocr: bool = False, regions: tuple[Region, ...] = ()) -> list[str]:
     style = Style() if from_ocr else Style("CMR10", 10.0)
-    page = Sheet(1, FRAME, rows, regions, body=style, from_ocr=from_ocr)
+    page = PageLayout(1, FRAME, rows, regions, body=style, from_ocr=from_ocr)
     return [equation.label for equation in find_equations(page, [])]
 
 
@@ -27,7 +27,7 @@ def test_each_number_has_its_own_formula() -> None:
         formula("y = a − b", 118),
         number("(3.2)", 118),
     )
-    page = Sheet(1, FRAME, rows, body=Style("CMR10", 10.0))
+    page = PageLayout(1, FRAME, rows, body=Style("CMR10", 10.0))
     first, second = find_equations(page, [])
     assert (first.label, first.text) == ("(3.1)", "x = a + b (3.1)")
     assert (second.label, second.text) == ("(3.2)", "y = a − b (3.2)")
@@ -50,7 +50,9 @@ def test_code_is_no_formula() -> None:
 
 
 def test_what_is_taken_is_left_alone() -> None:
-    page = Sheet(1, FRAME, (formula("x = a", 100), number("(1)", 100)), body=Style("CMR10", 10.0))
+    page = PageLayout(
+        1, FRAME, (formula("x = a", 100), number("(1)", 100)), body=Style("CMR10", 10.0)
+    )
     assert find_equations(page, [Box(60, 90, 530, 120)]) == []
 
 
