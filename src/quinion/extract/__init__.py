@@ -1,5 +1,5 @@
-"""Files to pages: PDFs, images and text files, with OCR where a page has no text layer.
+"""Extraction: read pages from PDFs, images and text files, with OCR for pages without a text layer.
 
-The code blocks and runs in worker processes. Callers use `document.py`; `pdf/`, `ocr/`, `scans/`
-and `markdown/` are its parts.
+The code is blocking and runs in worker processes. `document.py` is the entry point for pages,
+`markdown/reader.py` for Markdown and `textfile.py` for text files.
 """

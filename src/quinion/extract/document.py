@@ -1,7 +1,7 @@
-"""file → pages: what the pipeline calls.
+"""Read the pages of a PDF or an image file: the entry point of extraction.
 
-Everything here blocks and runs in worker processes. Arguments and results are plain data, so
-that they can cross a process boundary, and each process can be given a range of pages.
+All functions are blocking and run in worker processes. Arguments and results are plain data, so
+they can cross a process boundary. A range of pages can be assigned to each process.
 """
 
 import logging
@@ -22,10 +22,10 @@ from quinion.extract.scans.scan_decision import Inspection, PageKind, has_layer
 from quinion.extract.scans.text_heuristics import has_running_text
 from quinion.model.page import Method, Page
 
-# Under this mean confidence somebody should look at the page.
+# Pages below this mean confidence are logged as a warning.
 LOW_CONFIDENCE = 70.0
-# Of both runs. A dense A4 page takes 2 to 7 s of a busy core, an A0 map may take longer than
-# this, and is a picture to begin with.
+# Timeout for both OCR runs of a page. A dense A4 page takes 2 to 7 s of a busy core. An A0 map may
+# take longer than this, but it is a picture anyway.
 OCR_TIMEOUT_S = 45.0
 
 _log = logging.getLogger(__name__)
@@ -33,9 +33,9 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """Whether and how finely to OCR, and how large a file may be.
+    """Settings for OCR, and limits on the size of a file.
 
-    `extension` is the one that the file goes by, where its own name has none: a link's, say.
+    `extension` overrides the extension of the file's name, for a symbolic link for example.
     """
 
     ocr: bool = True
@@ -54,11 +54,11 @@ class _File(Protocol):
 
 
 def inspect(path: Path, options: Options) -> Inspection:
-    """Count and measure the pages; no pixel is decoded.
+    """Count and measure the pages without decoding pixels.
 
     Raises:
-        FileMissing, UnsupportedFile: no file, or none that we read.
-        ExtractionFailed: damaged, encrypted, not what its name says, or too large.
+        FileMissing, UnsupportedFile: the file does not exist, or its type is not supported.
+        ExtractionFailed: damaged, encrypted, too large, or of another type than its extension.
     """
     ratios = tuple(page.image_ratio for page in survey(path, 1, options.max_pages, options))
     return Inspection(len(ratios), ratios)
@@ -66,10 +66,10 @@ def inspect(path: Path, options: Options) -> Inspection:
 
 @dataclass(frozen=True, slots=True)
 class SurveyedPage:
-    """A page as it is before anything is done about it.
+    """Measurements of a page, taken before OCR.
 
-    `image_ratio` is the part of it that pictures cover; `text` is its text layer, and `hidden`
-    how many characters of that cannot be seen on the page.
+    `image_ratio` is the share of the page that pictures cover. `text` is its text layer, and
+    `hidden` the number of invisible characters in it.
     """
 
     number: int
@@ -80,10 +80,12 @@ class SurveyedPage:
 
 
 def survey(path: Path, first: int, last: int, options: Options) -> Iterator[SurveyedPage]:
-    """Look at the pages from `first` to `last` (1-based), as far as there are; no pixel is decoded.
+    """Measure the pages from `first` to `last` (1-based) without decoding pixels.
+
+    A `last` beyond the end of the document is allowed.
 
     Raises:
-        FileMissing, UnsupportedFile, ExtractionFailed: as `inspect` says.
+        FileMissing, UnsupportedFile, ExtractionFailed: see `inspect`.
     """
     with _open(path, options) as file:
         for number in range(first, min(last, file.page_count) + 1):
@@ -91,7 +93,7 @@ def survey(path: Path, first: int, last: int, options: Options) -> Iterator[Surv
 
 
 def probe(path: Path, page_numbers: Sequence[int], options: Options) -> tuple[PageKind, ...]:
-    """What each of these pages (1-based) is for: its text layer tells, or else a quick OCR.
+    """Classify these pages (1-based) by their text layer, or else by a quick OCR run.
 
     Raises:
         ToolMissing: Tesseract is not installed.
@@ -102,10 +104,10 @@ def probe(path: Path, page_numbers: Sequence[int], options: Options) -> tuple[Pa
 
 
 def read_pages(path: Path, first: int, last: int, options: Options) -> Iterator[Page]:
-    """The pages from `first` to `last` (1-based, both included), one at a time.
+    """Yield the pages from `first` to `last` (1-based, both included), one at a time.
 
-    A page that OCR does not get done with in time is left empty, and a warning is logged: one
-    such page must not cost all others. Hidden text is not looked for here.
+    When OCR of a page times out, the page is left empty and a warning is logged, so that one page
+    does not fail the document. Hidden text is not searched for here.
 
     Raises:
         ToolMissing: a page needs OCR and Tesseract is not installed.

@@ -1,9 +1,9 @@
-"""Which encoding a text from before Unicode is in. A guess, and pure.
+"""Guess the legacy (non-Unicode) encoding of a text. Pure.
 
-The detector, `charset-normalizer`, is good at telling scripts from each other and with long texts.
-With short ones, and among the encodings of Latin letters, it is as likely to make the £ of an
-English letter Polish. So it is asked about what is common, and the most common is preferred where
-it is about as likely.
+The detector, `charset-normalizer`, is reliable for long texts and for different scripts. For short
+texts, and between encodings of Latin letters, it often takes the £ of an English letter for a
+Polish character. So it only chooses among common encodings, and Windows-1252 wins when its score
+is about as good.
 """
 
 import io
@@ -11,36 +11,36 @@ import re
 
 from charset_normalizer import from_bytes
 
-# What else text is in. The detector is asked about these alone: with all that it knows, it takes
-# a short line of Spanish for Japanese.
+# The encodings that the detector chooses from. With all that it supports, it takes a short line of
+# Spanish for Japanese.
 _COMMON = "cp1252"
 _LATIN = (_COMMON, "cp1250", "cp1254", "cp1257", "iso8859_2", "cp850", "mac_roman")
 _OTHER = (
     *("cp1251", "koi8_u", "cp866", "cp1253", "cp1255", "cp1256", "cp874"),
     *("gb18030", "big5", "cp932", "euc_jp", "cp949"),
 )
-# ASCII, and what English has besides: its quotes, dashes, bullets and signs.
+# ASCII, and the quotes, dashes, bullets and signs of English text.
 _NO_ACCENTS = bytes(range(0x80)) + "‘’“”–—•…€£©®™°§·\xa0".encode(_COMMON)
-# Below this part of other bytes lines are English, and above the next they are not Latin;
+# Below this share of other bytes a line is English; above the next it is not in Latin script.
 _FEW_ACCENTS = 0.03
 _MANY_ACCENTS = 0.3
-# and so few of them tell nothing.
+# With fewer of them there is no evidence either way.
 _MIN_ACCENTS = 3
-# Symbols in the midst of words, as which the common encoding shows letters of others, and the part
-# of them that is too much.
+# Symbols inside words: letters of another encoding decoded with the common one. Above this share
+# of them the common encoding is ruled out.
 _SYMBOL_IN_WORD = re.compile(
     rb"[A-Za-z][\x80-\x84\x87-\x89\x8b\x9b\xa1-\xa9\xb1-\xb4\xb8\xb9\xbc-\xbf][a-z]"
 )
 _MAX_SYMBOLS_IN_WORDS = 0.1
 _SIMILAR_TO_COMMON = {_COMMON, "cp1254"}
-# The detector's measures of two encodings that are as likely; then the common one is taken.
+# The common encoding is preferred when the detector's scores are within these margins of the best.
 _CHAOS_MARGIN = 0.1
 _COHERENCE_MARGIN = 0.03
 _SAMPLE = 1 << 16
 
 
 def guess_encoding(data: bytes) -> str:
-    """The likeliest encoding of a text that has bytes above 127 and is not in Unicode."""
+    """Guess the encoding of a text that has bytes above 127 and is not in Unicode."""
     sample = _sample_accents(data)
     accents = len(sample.translate(None, _NO_ACCENTS))
     is_odd = len(_SYMBOL_IN_WORD.findall(sample)) > _MAX_SYMBOLS_IN_WORDS * accents
@@ -65,13 +65,13 @@ def guess_encoding(data: bytes) -> str:
 
 
 def _sample_accents(data: bytes) -> bytes:
-    """Lines with bytes above 127, up to a number that is soon looked through."""
+    """Collect lines with bytes above 127, up to the sample size."""
     sample = b""
     for line in io.BytesIO(data):
         if not line.isascii():
             sample += line
         if len(sample) > _SAMPLE:
-            # Not in the middle of a character of several bytes.
+            # Do not cut in the middle of a multi-byte character.
             end = max(sample.rfind(b" ", 0, _SAMPLE), sample.rfind(b"\n", 0, _SAMPLE))
             return sample[:end] if end > 0 else sample[:_SAMPLE]
     return sample

@@ -1,4 +1,4 @@
-"""What kind of file this is, by its name and by its first bytes, and whether they agree."""
+"""Detect the type of a file from its extension and its first bytes, and check that they agree."""
 
 from enum import StrEnum
 from pathlib import Path
@@ -7,7 +7,7 @@ from quinion.errors import ExtractionFailed, FileMissing, UnsupportedFile
 
 
 class FileKind(StrEnum):
-    """What reads the file."""
+    """The reader that a file needs."""
 
     PDF = "pdf"
     IMAGE = "image"
@@ -22,7 +22,7 @@ KINDS = {
     ".tif": FileKind.IMAGE,
     ".bmp": FileKind.IMAGE,
 }
-# Programs put junk before the header, and readers look for it this far.
+# Some programs write junk before the header; PDF readers search this many bytes for it.
 _HEAD = 1024
 _IMAGE_STARTS = {
     b"\x89PNG": "a PNG image",
@@ -34,17 +34,17 @@ _IMAGE_STARTS = {
 
 
 def recognize(path: Path, extension: str = "") -> FileKind:
-    """The kind of a file that can be opened and is what its name, or the extension, says.
+    """Detect the kind of a file, and check its content against its extension.
 
     Raises:
-        FileMissing: there is no such file.
-        UnsupportedFile: the extension is none that we read.
-        ExtractionFailed: empty, unreadable, or a PDF under an image's name or the other way.
+        FileMissing: the file does not exist.
+        UnsupportedFile: the extension is not supported.
+        ExtractionFailed: empty, unreadable, a PDF with an image's extension, or the reverse.
     """
     kind = KINDS.get((extension or path.suffix).lower())
     if kind is None:
         raise UnsupportedFile(
-            f"{path.name}: files that end in {path.suffix or 'nothing'} are not read. "
+            f"{path.name}: unsupported file type {path.suffix or '(no extension)'}. "
             f"Supported: {', '.join(KINDS)}."
         )
     head = _read_head(path)
@@ -65,7 +65,7 @@ def _read_head(path: Path) -> bytes:
         with path.open("rb") as file:
             return file.read(_HEAD)
     except FileNotFoundError as cause:
-        raise FileMissing(f"There is no file {path}.") from cause
+        raise FileMissing(f"File not found: {path}.") from cause
     except OSError as cause:
         raise ExtractionFailed(f"{path} cannot be read: {cause.strerror}.") from cause
 
@@ -77,5 +77,5 @@ def _describe(head: bytes) -> str:
 
 def _rename_advice(head: bytes) -> str:
     if any(head.startswith(start) for start in _IMAGE_STARTS):
-        return "Rename it to what it is."
+        return "Rename it to match its content."
     return "Get a fresh copy, or save it as PDF again."

@@ -1,6 +1,6 @@
 """Image files as pages of pixels, read with Pillow at their own size.
 
-Limits: nothing is decoded before its header has been held against the pixel limit.
+Pixels are decoded only after the size in the header has been checked against the pixel limit.
 """
 
 from collections.abc import Iterator
@@ -14,15 +14,15 @@ from quinion.extract.ocr.raster import Raster, fit_scale
 
 FORMATS = ("PNG", "JPEG", "TIFF", "BMP")
 GREY = (0.3, 0.5, 0.2, 0.0)
-"""The share of red, green and blue, as Tesseract itself makes grey of colours."""
-# Files say 1 dpi or 65,535 dpi when they mean "not known"; Tesseract guesses better then.
+"""Weights of red, green and blue, the same that Tesseract uses to convert to grey."""
+# Files with an unknown resolution often state 1 dpi or 65,535 dpi; Tesseract's guess is better.
 _PLAUSIBLE_DPI = range(70, 2401)
-# What Pillow's decoders raise at damaged files.
+# Exceptions that Pillow's decoders raise for damaged files.
 _DAMAGE = (OSError, EOFError, SyntaxError, ValueError, TypeError, KeyError)
 
 
 class ImageFile:
-    """An open image file; a TIFF has a page for each frame, the others have one."""
+    """An open image file. A TIFF has one page per frame; other formats have one page."""
 
     def __init__(self, image: Image.Image, path: Path, max_pixels: int) -> None:
         self._image = image
@@ -31,19 +31,20 @@ class ImageFile:
         self.page_count = getattr(image, "n_frames", 1) if image.format == "TIFF" else 1
 
     def measure(self, index: int) -> tuple[float, str, int]:
-        """All of it is a picture, by definition, and none of it text; a frame over the limit is
-        refused by its header."""
+        """Return the image ratio, text layer and hidden characters: always 1.0, "" and 0.
+
+        A frame over the pixel limit is refused by its header."""
         self._seek(index)
         return 1.0, "", 0
 
     def text(self, index: int) -> str:
-        """Nothing: pixels have no text layer."""
+        """The text layer: always empty for an image."""
         return ""
 
     def rasterize(self, index: int, dpi: int, max_pixels: int) -> Raster:
-        """The frame upright and in grey, at its own pixels whatever `dpi` was asked for.
+        """Return the frame upright and in grey, at its own resolution; `dpi` is ignored.
 
-        Only what has more pixels than allowed is scaled down; nothing is ever scaled up.
+        A frame with more pixels than allowed is scaled down. Frames are never scaled up.
         """
         self._seek(index)
         with _decoding(self._path):
@@ -51,7 +52,7 @@ class ImageFile:
             return Raster(_to_grey(upright), _resolution(self._image)).shrink(max_pixels)
 
     def picture(self, index: int, max_pixels: int) -> Image.Image:
-        """The frame upright and in colour, with no more pixels than allowed."""
+        """Return the frame upright and in colour, with no more pixels than allowed."""
         self._seek(index)
         with _decoding(self._path):
             upright = _turn_upright(self._image)
@@ -70,13 +71,13 @@ class ImageFile:
 def open_image(
     path: Path, max_pixels: int, formats: tuple[str, ...] = FORMATS
 ) -> Iterator[ImageFile]:
-    """Open an image file by what is in it; any of the formats under any of their names.
+    """Open an image file by its content, whatever its extension.
 
     Raises:
-        ExtractionFailed: damaged, no image at all, or too large.
+        ExtractionFailed: damaged, not an image, or too large.
     """
-    # Given a name, Pillow would map an uncompressed TIFF into memory, and scramble it if it
-    # lies on its side (seen in Pillow 13.0).
+    # Given a path, Pillow maps an uncompressed TIFF into memory and scrambles it if it is rotated
+    # (seen in Pillow 13.0).
     with path.open("rb") as stream:
         with _decoding(path):
             image = Image.open(stream, formats=formats)
@@ -89,7 +90,7 @@ def open_image(
 
 @contextmanager
 def _decoding(path: Path) -> Iterator[None]:
-    """Let Pillow work within our limits rather than its own, and say what it stumbled over."""
+    """Replace Pillow's pixel limit with ours, and convert its errors to `ExtractionFailed`."""
     pillow_limit, Image.MAX_IMAGE_PIXELS = Image.MAX_IMAGE_PIXELS, None
     try:
         yield
@@ -116,7 +117,7 @@ def _check_pixels(image: Image.Image, path: Path, max_pixels: int) -> None:
 
 
 def _turn_upright(image: Image.Image) -> Image.Image:
-    """The image as it is to be looked at; itself, where it is so already."""
+    """Return the image upright, by its EXIF orientation; the same object if it is upright."""
     if image.getexif().get(ExifTags.Base.Orientation, 1) == 1:
         image.load()
         return image
@@ -124,12 +125,12 @@ def _turn_upright(image: Image.Image) -> Image.Image:
 
 
 def _to_grey(image: Image.Image) -> Image.Image:
-    if image.mode.startswith("I"):  # 16 bits per pixel; converting would cut, not scale
+    if image.mode.startswith("I"):  # 16 bits per pixel: `convert` clips instead of scaling
         return image.convert("I").point(lambda value: value * (1 / 256)).convert("L")
-    if image.has_transparency_data:  # black text on nothing must not become black on black
+    if image.has_transparency_data:  # black text on transparent must not become black on black
         white = Image.new("RGBA", image.size, "white")
         image = Image.alpha_composite(white, image.convert("RGBA"))
-    # Nothing is converted into what it is: that would be a copy of a hundred megabytes.
+    # An image that has the mode already is not converted, which would copy a hundred megabytes.
     if image.mode in {"1", "L"}:
         return image if image.mode == "L" else image.convert("L")
     return (image if image.mode == "RGB" else image.convert("RGB")).convert("L", GREY)

@@ -1,14 +1,14 @@
-"""Text that nobody sees who looks at the page, but everybody gets who asks for its text.
+"""Detect invisible text: transparent, tiny, or white on white.
 
-It may be meant for a machine, to instruct it. So it is told of in the log, and counted, for its
-page to be flagged where it is delivered. What OCR programs lay invisibly over a scan is not hidden:
-the same words can be seen. Nor is white on a dark ground.
+Invisible text may be a prompt injection. It is logged and counted, and pages that have any are
+flagged in results. The invisible text layer that OCR programs add to a scan is not hidden, because
+the same words are visible. Nor is white text on a dark background.
 
-Limits: text outside of the page is not read at all, and so not looked for, and a page with more
-text than any real one is not looked through. Text in any other colour than white on a ground of
-that colour, and text behind a picture that was put over it, are not noticed.
+Limits: text outside of the page is never extracted, so it is not checked. Pages with more text than
+`MAX_CHECKED_CHARACTERS` are not checked. Coloured text on a background of the same colour, and text
+covered by a picture, are not detected.
 """
-# PyMuPDF says that it has types, and leaves most of its functions without.
+# PyMuPDF is marked as typed, but most of its functions have no annotations.
 # mypy: allow-untyped-calls
 
 import logging
@@ -21,38 +21,39 @@ from PIL import Image
 from quinion.extract.pdf.coverage import Box, cover_ratio
 from quinion.extract.pdf.mupdf import DAMAGE, pymupdf
 
-# Print smaller than this, in points, is a dot on any screen.
+# Text smaller than this, in points, is unreadable on any screen.
 MIN_FONT_SIZE = 1.0
-# Each colour of white, and the difference of shades from which on something can be seen.
+# The minimum of each colour channel for white, and the minimum contrast of visible text.
 _WHITE = 0xF0
 _CONTRAST = 12
-# Text that lies over pictures for this part belongs to them.
+# Transparent text of which pictures cover this share is the text layer of a scan.
 _MIN_PICTURE_COVER = 0.5
 _MAX_SIDE = 1_500
 MAX_CHECKED_CHARACTERS = 50_000
-"""Characters; with more of them it would take longer than all else."""
+"""Pages with more characters are not checked: the check would take longer than extraction."""
 
-# In HTML, all print but opaque black of two points or more. A colour that is transparent is told
-# like any other, except that black is then left out.
+# Matches, in HTML, all text except opaque black of two points or more. A transparent colour is
+# written like any other, except that black is then omitted.
 _OTHER_PRINT = re.compile(r"font-size:(?!(?:[2-9]|[1-9]\d+)\.\dpt;color:#000000)")
 
 _log = logging.getLogger(__name__)
 
 Span = Mapping[str, Any]
 Content = Mapping[str, Any]
-"""What PyMuPDF says of a page's text: blocks, lines, spans."""
+"""A page's text as PyMuPDF returns it: blocks, lines, spans."""
 
 
 def may_have_hidden_text(html: str) -> bool:
-    """Whether some of a page's text, as PyMuPDF gives it in HTML, is worth a closer look.
+    """Whether a page's text, in PyMuPDF's HTML format, needs the full check.
 
-    It takes a third of the time of that, and is enough for more than half of all pages.
+    This test takes a third of the time of the full check, and rules out more than half of all
+    pages.
     """
     return _OTHER_PRINT.search(html) is not None
 
 
 def count_hidden(page: pymupdf.Page, content: Content, name: str) -> int:
-    """How many characters of a page of this file cannot be seen; if there are any, it is logged."""
+    """Count the invisible characters of a page, and log a warning if there are any."""
     count = len(find_hidden(page, content))
     if count:
         _log.warning(
@@ -65,7 +66,7 @@ def count_hidden(page: pymupdf.Page, content: Content, name: str) -> int:
 
 
 def find_hidden(page: pymupdf.Page, content: Content) -> str:
-    """The text of the page that cannot be seen."""
+    """Return the invisible text of the page."""
     spans = list(_find_candidates(content))
     invisible = [span for span in spans if span["alpha"] == 0]
     seen = [span for span in spans if span["alpha"]]
@@ -79,7 +80,7 @@ def find_hidden(page: pymupdf.Page, content: Content) -> str:
 
 
 def _find_candidates(content: Content) -> Iterator[Span]:
-    """What may be hidden, by a look that costs little: on most pages there is nothing."""
+    """Yield spans that may be hidden, by cheap tests. Most pages have none."""
     for block in content["blocks"]:
         for line in block.get("lines", ()):
             for span in line["spans"]:
@@ -96,7 +97,7 @@ def _find_pictures(page: pymupdf.Page) -> list[Box]:
 
 
 def _is_tiny(span: Span) -> bool:
-    # Fonts that are drawn may say anything of their size, but letters have a width.
+    # Type 3 fonts may state any size, so the width of the letters is checked too.
     left, _, right, _ = span["bbox"]
     return bool(span["size"] < MIN_FONT_SIZE and right - left < MIN_FONT_SIZE * len(span["text"]))
 
@@ -106,7 +107,7 @@ def _is_white(colour: int) -> bool:
 
 
 def _find_low_contrast(page: pymupdf.Page, spans: Sequence[Span]) -> Iterator[Span]:
-    """Those that stand where the page, as it is drawn, has one shade."""
+    """Yield the spans at which the rendered page has a single shade."""
     if not spans:
         return
     zoom = min(1.0, _MAX_SIDE / max(page.rect.width, page.rect.height))
@@ -114,7 +115,7 @@ def _find_low_contrast(page: pymupdf.Page, spans: Sequence[Span]) -> Iterator[Sp
     try:
         drawn = page.get_pixmap(matrix=matrix, colorspace=pymupdf.csGRAY, alpha=False)
     except DAMAGE:
-        return  # it has text all the same
+        return  # the page cannot be rendered, but its text can still be read
     grey = Image.frombytes("L", (drawn.width, drawn.height), drawn.samples_mv)
     for span in spans:
         box = pymupdf.Rect(span["bbox"]) * page.rotation_matrix * matrix & (0, 0, *grey.size)

@@ -1,11 +1,11 @@
-"""Text files → their text, whatever encoding they are in.
+"""Read text files in any encoding.
 
-What a file says of itself comes first: a byte order mark, a Python file's coding cookie. Then
-UTF-8, which hardly anything else is by chance, then a guess. A wrong guess costs some accented
-letters; only what is no text at all is refused.
+The order of detection: a byte order mark or a Python coding cookie, then UTF-8, which other data
+rarely is by chance, then a guess. A wrong guess costs some accented letters. Only binary data is
+refused.
 
-In the result a line ends with a line feed, and nothing else ends a line: form feeds and Unicode's
-line separators are characters like others, as they are to editors, so line numbers are theirs.
+In the result lines end with a line feed only. Form feeds and Unicode line separators do not end a
+line, so line numbers match those of text editors.
 """
 
 import codecs
@@ -22,10 +22,10 @@ from quinion.errors import ExtractionFailed, FileMissing
 from quinion.extract.encoding import guess_encoding
 
 MAX_BYTES = 64 << 20
-"""Of a file. The longest novels have five million; what has more than this is a log or data, and
-would be tens of thousands of passages that nobody searches for."""
+"""Maximum size of a text file. The longest novels have five million bytes. A larger file is a log
+or data, and would add tens of thousands of passages that are of no use in search."""
 
-# UTF-32 before UTF-16: in little-endian order its mark begins with the other's.
+# UTF-32 before UTF-16: the little-endian BOM of UTF-32 begins with that of UTF-16.
 _BOMS = {
     codecs.BOM_UTF8: "utf-8",
     codecs.BOM_UTF32_LE: "utf-32-le",
@@ -34,30 +34,30 @@ _BOMS = {
     codecs.BOM_UTF16_BE: "utf-16-be",
 }
 _WIDE = ("utf-32-le", "utf-32-be", "utf-16-le", "utf-16-be")
-# The least part of NULs in Latin text of that kind; other text has a few in its place.
+# The minimum share of NUL bytes in Latin text in UTF-16 or UTF-32.
 _WIDE_NULS = 0.25
 _SAMPLE = 1 << 16
 
-# Bytes that text does not have; terminals' bells, backspaces and escapes are in logs.
+# Control characters that do not occur in text. Terminal logs have bells, backspaces and escapes.
 _LAYOUT = "\t\n\r\f\v\a\b\x1a\x1b"
 _CONTROLS = bytes({*range(32), 127} - {*_LAYOUT.encode()})
 _INVALID_CATEGORIES = frozenset({"Cc", "Cn", "Co", "Cs"})
-# The part of them that makes a file binary. Compressed data has a tenth, and some records of
-# text have a separator in every few characters, but those are valid UTF-8.
+# Above this share of control characters a file is binary. Compressed data has a tenth. Some text
+# records have a separator every few characters, but those are valid UTF-8.
 _BINARY = 0.05
 _BINARY_IN_UTF8 = 0.3
-# The least part of a text that is not NULs.
+# The minimum share of a text that is not NUL bytes.
 _MIN_NON_NUL = 0.1
 
 _SURROGATES = re.compile("[\ud800-\udfff]")
 
 
 def read_text(path: Path, extension: str) -> str:
-    """The text of a file that goes by this extension. Blocking.
+    """Read the text of a file with this extension. Blocking.
 
     Raises:
-        FileMissing: there is no such file.
-        ExtractionFailed: it cannot be read, is no ordinary file, too large, or not text.
+        FileMissing: the file does not exist.
+        ExtractionFailed: unreadable, not a regular file, too large, or not text.
     """
     data = _read_bytes(path)
     if len(data) > MAX_BYTES:
@@ -72,32 +72,32 @@ def read_text(path: Path, extension: str) -> str:
 
 
 def decode(data: bytes, *, python: bool = False) -> str:
-    """The text that the bytes are, of a Python file or of another.
+    """Decode bytes to text; `python` honours a coding cookie.
 
-    Damaged bytes are U+FFFD in the result, NULs are blanks, and there are no lone surrogates.
+    Invalid bytes become U+FFFD, NULs become spaces, and lone surrogates are replaced.
 
     Raises:
-        ExtractionFailed: it is not text.
+        ExtractionFailed: the data is not text.
     """
     text = _SURROGATES.sub("\ufffd", _decode(data, python)).lstrip("\ufeff")
     return text.replace("\0", " ").replace("\r\n", "\n").replace("\r", "\n")
 
 
 def _read_bytes(path: Path) -> bytes:
-    """The first bytes of the file, one more than it may have."""
+    """Read the file up to one byte over the maximum size."""
     try:
         with open(path, "rb", opener=_open_nonblocking) as file:
             if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-                raise ExtractionFailed(f"{path.name} is not an ordinary file. Leave it out.")
+                raise ExtractionFailed(f"{path.name} is not a regular file. Leave it out.")
             return file.read(MAX_BYTES + 1)
     except FileNotFoundError as cause:
-        raise FileMissing(f"There is no file {path}.") from cause
+        raise FileMissing(f"File not found: {path}.") from cause
     except OSError as cause:
         raise ExtractionFailed(f"{path} cannot be read: {cause.strerror}.") from cause
 
 
 def _open_nonblocking(path: str, flags: int) -> int:
-    """Open without waiting for a writer, should the file be a pipe."""
+    """Open without blocking, even if the file is a pipe without a writer."""
     return os.open(path, flags | os.O_NONBLOCK)
 
 
@@ -116,7 +116,7 @@ def _by_bom(data: bytes) -> str | None:
 
 
 def _by_cookie(data: bytes) -> str | None:
-    """By what a comment in the first two lines says, unless it cannot be true."""
+    """Decode by the coding cookie in the first two lines, unless it is wrong."""
     try:
         encoding, _ = tokenize.detect_encoding(io.BytesIO(data).readline)
         if encoding != "utf-8" and "coding".encode(encoding) == b"coding":
@@ -127,7 +127,7 @@ def _by_cookie(data: bytes) -> str | None:
 
 
 def _as_utf16_or_utf32(data: bytes) -> str | None:
-    """As UTF-16 or UTF-32 without a mark, if it has NULs and makes sense so."""
+    """Decode as UTF-16 or UTF-32 without a BOM, if there are NULs and the result is plausible."""
     nuls = data.count(0)
     if nuls == 0 or (nuls < len(data) * _WIDE_NULS and _is_text_with_nuls(data)):
         return None
@@ -135,13 +135,13 @@ def _as_utf16_or_utf32(data: bytes) -> str | None:
     likely = [encoding for encoding, sample in samples.items() if _is_plausible(sample)]
     if not likely:
         return None
-    # In the wrong order of bytes Latin letters are Chinese.
+    # In the wrong byte order Latin letters become Chinese characters.
     encoding = max(likely, key=lambda each: _count_ascii(samples[each]))
     return data.decode(encoding, "replace")
 
 
 def _as_iso2022_jp(data: bytes) -> str | None:
-    """As ISO-2022-JP: Japanese in seven bits, as it was mailed."""
+    """Decode as ISO-2022-JP, the seven-bit encoding of Japanese mail."""
     if b"\x1b$" not in data:
         return None
     try:
@@ -151,9 +151,9 @@ def _as_iso2022_jp(data: bytes) -> str | None:
 
 
 def _as_utf8(data: bytes) -> str | None:
-    """As UTF-8, or what is so for the greater part and has been damaged."""
+    """Decode as UTF-8, also when a minority of its characters is damaged."""
     if _is_utf8(data):
-        # Where a machine went down, some of a log is NULs.
+        # After a system crash parts of a log may be NULs.
         non_nul = data.replace(b"\0", b"")
         _refuse_binary(
             non_nul if len(non_nul) > _MIN_NON_NUL * len(data) else data, _BINARY_IN_UTF8
@@ -183,7 +183,7 @@ def _is_text_with_nuls(data: bytes) -> bool:
 
 
 def _is_plausible(text: str) -> bool:
-    """Whether nearly all characters mean something, some are ASCII, the others of one script."""
+    """Whether nearly all characters are valid, some are ASCII, and the others of one script."""
     odd = sum(
         unicodedata.category(each) in _INVALID_CATEGORIES and each not in _LAYOUT for each in text
     )
@@ -198,19 +198,19 @@ def _count_ascii(text: str) -> int:
 
 
 def _script(letter: str) -> str:
-    """The script of a letter, by the first word of its name; Japanese has three."""
+    """The script of a letter: the first word of its Unicode name. Japanese uses three."""
     script = unicodedata.name(letter, "").partition(" ")[0]
     return "CJK" if script in {"HIRAGANA", "KATAKANA"} else script
 
 
 def _is_binary(data: bytes, limit: float) -> bool:
-    """Whether more than this part of the bytes are control characters."""
+    """Whether more than this share of the bytes are control characters."""
     return len(data) - len(data.translate(None, _CONTROLS)) > limit * len(data)
 
 
 def _refuse_binary(data: bytes, limit: float) -> None:
     if data.startswith(b"%PDF-") or _is_binary(data, limit):
         raise ExtractionFailed(
-            "This is binary data, not text. If it is a document, give it the extension of what "
-            "it is; else leave it out."
+            "This is binary data, not text. If it is a document, give it the extension of its "
+            "format; else leave it out."
         )

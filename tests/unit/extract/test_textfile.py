@@ -184,7 +184,7 @@ def test_a_folder_cannot_be_read(tmp_path: Path) -> None:
 
 def test_a_pipe_is_refused_without_waiting_for_it(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe.txt")
-    with pytest.raises(ExtractionFailed, match="not an ordinary file"):
+    with pytest.raises(ExtractionFailed, match="not a regular file"):
         read_text(tmp_path / "pipe.txt", ".txt")
 
 

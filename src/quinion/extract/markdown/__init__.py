@@ -1,1 +1,1 @@
-"""Documents to Markdown with figures."""
+"""Conversion of documents to Markdown with figures."""

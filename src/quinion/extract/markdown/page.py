@@ -1,5 +1,5 @@
-"""A page of PyMuPDF's → Markdown, with figures cut out."""
-# PyMuPDF says that it has types, and leaves most of its functions without.
+"""Convert a PyMuPDF page to Markdown, with its figures as JPEGs."""
+# PyMuPDF is marked as typed, but most of its functions have no annotations.
 # mypy: allow-untyped-calls
 
 import base64
@@ -17,12 +17,12 @@ from quinion.extract.markdown.scan_figures import FindPatches, add_pictures
 from quinion.extract.pdf.mupdf import pymupdf
 
 DPI = 150
-"""Of figures, and of the pixels in which their boxes are given."""
+"""Resolution of figures, and the unit of their boxes."""
 POINTS_PER_INCH = 72
 
 _MAX_HEADING_LEVEL = 6
 _QUALITY = 85
-# Smaller ones (in points) are bullets, rules and specks.
+# Smaller pictures (in points) are bullets, rules and specks.
 _MIN_FIGURE_SIDE = 20.0
 
 _PICTURE_TEXT = re.compile(
@@ -30,7 +30,7 @@ _PICTURE_TEXT = re.compile(
 )
 _HEADING = re.compile(r"^(#+ )(.*)$", re.MULTILINE)
 _IMAGE = re.compile(r"!\[\]\(([^)\n]*)\)")
-# Typesetters print an accent and then its letter, as two.
+# Some PDFs have an accent and its letter as two characters, the accent first.
 _ACCENTS = dict(
     zip(
         "´ˇ˘˝¨˙˚¸˛ˆ˜",
@@ -44,17 +44,17 @@ _MANY_BREAKS = re.compile(r"\n{3,}")
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """A part of a page, cut out. `box` is left, top, right, bottom in pixels at `DPI`."""
+    """A figure cropped from a page. `box` is left, top, right, bottom in pixels at `DPI`."""
 
     id: str
     box: tuple[int, int, int, int]
     jpeg: str
-    """In Base64, because JSON is what crosses the process boundary."""
+    """The JPEG in Base64, because workers reply in JSON."""
 
 
 @dataclass(frozen=True, slots=True)
 class MarkdownPage:
-    """A page; `number` is 1-based, `width` and `height` are in pixels."""
+    """A page as Markdown; `number` is 1-based, `width` and `height` are in pixels."""
 
     number: int
     markdown: str
@@ -72,10 +72,10 @@ def convert(
     sizes: Sequence[int],
     find_patches: FindPatches | None = None,
 ) -> MarkdownPage:
-    """The only page of a document.
+    """Convert the only page of a document to Markdown.
 
-    `sizes` are the sizes of print of headings in the whole document. With `find_patches`, the
-    page is one of a scan.
+    `sizes` are the font sizes of headings in the entire document. `find_patches` is passed for
+    scanned pages only.
     """
     parsed = parse_document(document, use_ocr=False, force_text=True)
     if find_patches is not None:
@@ -98,13 +98,13 @@ def convert(
 
 
 def page_as_figure(document: pymupdf.Document, number: int) -> MarkdownPage:
-    """The only page of a document as a figure, because there is nothing to read on it."""
+    """Convert the only page of a document to a single figure, because it has no text."""
     figure = _cut_figure(document[0], document[0].rect, _name(number, 1))
     return _page(number, document[0], f"![{figure.id}]({figure.id})", (figure,))
 
 
 def empty_page(document: pymupdf.Document, number: int) -> MarkdownPage:
-    """The only page of a document, on which there is nothing."""
+    """Convert the only page of a document, which is blank."""
     return _page(number, document[0], "")
 
 
@@ -129,7 +129,7 @@ def _plain_text(box: LayoutBox) -> str:
 
 
 def _level(box: LayoutBox, sizes: Sequence[int]) -> int:
-    """How deep a heading is, by the size of its print in the whole document."""
+    """The level of a heading, by the rank of its font size in the entire document."""
     if not sizes:
         return 1 if box.boxclass == "title" else 2
     larger = sum(size > (box.max_fontsize or 0) for size in sizes)
@@ -148,7 +148,7 @@ def _cut_figure(page: pymupdf.Page, frame: pymupdf.Rect, name: str) -> Figure:
 
 
 def _tidy(markdown: str) -> str:
-    """Links named like their images, headings without other marks, no blanks at line ends."""
+    """Name images in links, remove bold from headings, and trim trailing spaces."""
     markdown = _IMAGE.sub(r"![\1](\1)", markdown)
     markdown = _PICTURE_TEXT.sub(lambda found: found[1].replace("<br>", "\n"), markdown)
     markdown = _HEADING.sub(lambda found: found[1] + found[2].replace("**", "").strip(), markdown)

@@ -1,14 +1,14 @@
-"""file → Markdown, page by page, with figures cut out.
+"""Convert a file to Markdown, page by page, with its figures.
 
-PyMuPDF4LLM finds headings, lists, tables, figures and the order of result, with PyMuPDF's
-layout model. Scanned pages are given a text layer first (`overlay`). A page that OCR can make
-nothing of is a figure.
+PyMuPDF4LLM finds headings, lists, tables, figures and the reading order, with PyMuPDF's layout
+model. Scanned pages get a text layer first (`text_overlay`). A page on which OCR finds no reliable
+text becomes a figure.
 
-Limits: formulas are text as it stands in the file, not LaTeX. Headers and footers of a page
-are told apart and not part of its Markdown. The process that imports this module must have
-imported `pymupdf.layout` before anything of ours; see `mupdf`.
+Limits: formulas are plain text, not LaTeX. Page headers and footers are separate fields, not part
+of the Markdown. The process must import `pymupdf.layout` before it imports this module; see
+`pdf/mupdf.py`.
 """
-# PyMuPDF says that it has types, and leaves most of its functions without.
+# PyMuPDF is marked as typed, but most of its functions have no annotations.
 # mypy: allow-untyped-calls
 
 import logging
@@ -43,7 +43,7 @@ from quinion.extract.scans.scan_decision import has_layer
 from quinion.extract.scans.scan_probe import BLANK_INK
 
 MAX_PIXELS = 20_000_000
-"""Of the picture of a scanned page, from which figures are cut."""
+"""Maximum size of the picture of a scanned page, from which figures are cropped."""
 ALL_FORMATS = (*FORMATS, "WEBP", "GIF")
 
 _HEAD = 1024
@@ -54,9 +54,9 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class MarkdownSurvey:
-    """What has to be known of the whole before a page is read.
+    """Facts about the document that the conversion of each page needs.
 
-    `sizes` are the sizes of print (in points) larger than the text's, largest first.
+    `sizes` are the font sizes (in points) larger than that of the body text, largest first.
     """
 
     page_count: int
@@ -64,7 +64,7 @@ class MarkdownSurvey:
 
 
 def survey(path: Path, options: Options) -> MarkdownSurvey:
-    """Count the pages, and see what sizes headings have.
+    """Count the pages and collect the font sizes of headings.
 
     Raises:
         ExtractionFailed: damaged, encrypted, or too large.
@@ -90,9 +90,9 @@ def read_markdown(
     find_patches: FindPatches,
     options: Options,
 ) -> Iterator[MarkdownPage]:
-    """The pages from `first` to `last` (1-based, both included), one at a time.
+    """Yield the pages from `first` to `last` (1-based, both included), one at a time.
 
-    `find_patches` finds the figures of scanned pages, which the layout model does not see.
+    `find_patches` finds the figures of scanned pages, which the layout model does not detect.
 
     Raises:
         ToolMissing: a page needs OCR and Tesseract is not installed.
@@ -120,7 +120,7 @@ def _read_pdf(
         for number in range(first, last + 1):
             if has_layer(pdf.text(number - 1)) or not options.ocr:
                 with _report_damage(path, number), pymupdf.open() as part:
-                    # A document of one page: the library looks through all pages each time.
+                    # A document of one page, because PyMuPDF4LLM processes all pages each time.
                     part.insert_pdf(source, from_page=number - 1, to_page=number - 1)
                     page = convert(part, number, sizes)
                 yield page
@@ -159,14 +159,14 @@ def _read_scan(
 
 
 def _heading_sizes(document: pymupdf.Document) -> tuple[int, ...]:
-    """The sizes of print larger than most of the text, over pages spread through the whole."""
+    """Collect the font sizes larger than the most frequent one, from pages evenly spread."""
     step = max(1, document.page_count // _PAGES_SURVEYED)
     letters: Counter[int] = Counter()
     for index in range(0, document.page_count, step):
         try:
             content = document[index].get_text("dict", flags=pymupdf.TEXTFLAGS_TEXT)
         except DAMAGE:
-            continue  # reading the page will tell
+            continue  # reading the page reports the damage
         for block in content["blocks"]:
             for line in block.get("lines", ()):
                 for span in line["spans"]:

@@ -1,5 +1,5 @@
-"""Figures on scanned pages, which PyMuPDF's layout model does not see: all is one picture."""
-# PyMuPDF says that it has types, and leaves most of its functions without.
+"""Find figures on scanned pages, where PyMuPDF's layout model sees only one page-size picture."""
+# PyMuPDF is marked as typed, but most of its functions have no annotations.
 # mypy: allow-untyped-calls
 
 from collections.abc import Callable, Iterable, Sequence
@@ -10,20 +10,19 @@ from pymupdf4llm.helpers.document_layout import LayoutBox  # type: ignore[import
 from quinion.extract.pdf.coverage import Box, bounding_box, cover_ratio
 from quinion.extract.pdf.mupdf import pymupdf
 
-# Smaller ones (in points) are stamps, stains and rules.
+# Smaller patches (in points) are stamps, stains and rules.
 _MIN_SIDE = 50.0
-# What is round something else for this part of its area is a table's frame, or a box round text.
+# A patch of which other content covers more than this share is the frame of a table or of text.
 _MAX_COVER = 0.4
-# Nearer ones than this (in points) belong together.
+# Patches closer than this (in points) belong together.
 _MAX_DISTANCE = 10.0
 
 FindPatches = Callable[[Image.Image, Sequence[Box]], list[Box]]
-"""Boxes around what is neither paper nor in one of the boxes; the grey picture of the page has
-one pixel to the point."""
+"""Find boxes around ink outside of the given boxes. The grey picture has one pixel per point."""
 
 
 def add_pictures(page: pymupdf.Page, boxes: list[LayoutBox], find_patches: FindPatches) -> None:
-    """Add what is neither paper nor a part of the layout, where it is met in reading."""
+    """Add pictures for ink outside of the layout's boxes, at their place in reading order."""
     pixels = page.get_pixmap(colorspace=pymupdf.csGRAY, alpha=False)
     grey = Image.frombytes("L", (pixels.width, pixels.height), pixels.samples)
     known = [(box.x0, box.y0, box.x1, box.y1) for box in boxes]
@@ -41,7 +40,7 @@ def add_pictures(page: pymupdf.Page, boxes: list[LayoutBox], find_patches: FindP
 
 
 def _merge_near(patches: Iterable[Box]) -> list[Box]:
-    """Patches that lie near each other as one: the bars of a chart, the parts of a plan."""
+    """Merge patches that are near each other: the bars of a chart, the parts of a plan."""
     gathered: list[Box] = []
     for patch in patches:
         combined = patch

@@ -1,1 +1,1 @@
-"""Pixels to words, with Tesseract."""
+"""OCR with Tesseract."""

@@ -1,8 +1,8 @@
-"""A thin wrapper on Tesseract: the program, or the library where that is installed.
+"""Thin wrapper around Tesseract: the program, or the library if it is installed.
 
-One run gives text and confidences: the text is put together from the table of words, and is
-letter for letter what Tesseract's own text output says (compared on 28 scanned pages). So
-there is no second run and no temporary file, only a pipe in each direction.
+One run returns text and confidences. The text is assembled from the table of words, and equals
+Tesseract's own text output (compared on 28 scanned pages). So there is no second run and no
+temporary file, only a pipe in each direction.
 """
 
 import atexit
@@ -17,9 +17,9 @@ from quinion.extract.ocr.raster import Raster
 from quinion.extract.ocr.tesserocr_process import TesserocrProcess
 
 PROGRAM = "tesseract"
-# A word is more likely read than imagined from this confidence on.
+# Words from this confidence on are reliable.
 CONFIDENT = 60.0
-# The table's columns, and the level of the rows that hold a word.
+# The number of columns of Tesseract's TSV table, and the level of rows that hold a word.
 _COLUMNS = 12
 _WORD_LEVEL = "5"
 
@@ -29,9 +29,9 @@ atexit.register(_library.close)
 
 @dataclass(frozen=True, slots=True)
 class Word:
-    """A word, Tesseract's confidence in it (0 to 100), and where it stands.
+    """A word with its confidence (0 to 100) and position.
 
-    `line` counts blocks, paragraphs and lines; `box` is left, top, right, bottom in pixels.
+    `line` is the number of block, paragraph and line; `box` is left, top, right, bottom in pixels.
     """
 
     text: str
@@ -42,40 +42,40 @@ class Word:
 
 @dataclass(frozen=True)
 class OcrResult:
-    """The words on one picture, in reading order."""
+    """The words of one OCR run, in reading order."""
 
     words: tuple[Word, ...]
 
     @cached_property
     def text(self) -> str:
-        """Lines as they stand, with an empty line between paragraphs."""
+        """The text line by line, with an empty line between paragraphs."""
         return _join(self.words)
 
     @cached_property
     def confident_words(self) -> tuple[Word, ...]:
-        """The words that Tesseract does not doubt."""
+        """The words with a confidence of `CONFIDENT` or more."""
         return tuple(word for word in self.words if word.confidence >= CONFIDENT)
 
     @cached_property
     def confident_text(self) -> str:
-        """Their text, on the same lines."""
+        """The text of the confident words, on the same lines."""
         return _join(self.confident_words)
 
     @property
     def confidence(self) -> float | None:
-        """The mean over all words; None where there is no word."""
+        """The mean confidence of all words; None if there are no words."""
         if not self.words:
             return None
         return sum(word.confidence for word in self.words) / len(self.words)
 
 
 def read(raster: Raster, timeout_s: float, *, upside_down: bool = False) -> OcrResult:
-    """Read the words on a picture, as it is or half a turn on.
+    """Read the words of a raster, as it is or rotated by 180 degrees.
 
     Raises:
         ToolMissing: Tesseract is not installed.
-        TimeoutError: it was not done in time.
-        ExtractionFailed: it failed.
+        TimeoutError: Tesseract did not finish within the timeout.
+        ExtractionFailed: Tesseract failed.
     """
     table = _library.recognize(raster, timeout_s, upside_down=upside_down)
     if table is None:
@@ -92,8 +92,8 @@ def _run(raster: Raster, timeout_s: float, upside_down: bool) -> str:
             capture_output=True,
             timeout=timeout_s,
             check=True,
-            # Pages are spread over processes already; Tesseract's own threads get in each
-            # other's way and make it several times slower.
+            # Pages run in parallel in several processes already. Tesseract's own threads would
+            # make it several times slower.
             env={**os.environ, "OMP_THREAD_LIMIT": "1"},
         )
     except FileNotFoundError as cause:
@@ -104,16 +104,16 @@ def _run(raster: Raster, timeout_s: float, upside_down: bool) -> str:
     except subprocess.TimeoutExpired as cause:
         raise TimeoutError(f"tesseract took more than {timeout_s:.0f} s") from cause
     except subprocess.CalledProcessError as cause:
-        said = " ".join(cause.stderr.decode(errors="replace").split())
+        stderr = " ".join(cause.stderr.decode(errors="replace").split())
         raise ExtractionFailed(
-            f"OCR failed: tesseract ended with status {cause.returncode} ({said[:300]}). "
+            f"OCR failed: tesseract ended with status {cause.returncode} ({stderr[:300]}). "
             "Check the installation with: tesseract --list-langs"
         ) from cause
     return done.stdout.decode(errors="replace")
 
 
 def _parse(table: str) -> Iterator[Word]:
-    # Split by hand: the table knows no quoting, and a word may be a lone quotation mark.
+    # Not with `csv`: the table has no quoting, and a word may be a single quotation mark.
     for row in table.split("\n"):
         cells = row.split("\t")
         if len(cells) != _COLUMNS or cells[0] != _WORD_LEVEL or not cells[11].strip():

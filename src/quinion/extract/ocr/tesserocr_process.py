@@ -1,12 +1,12 @@
-"""Tesseract as a library, in a process that is kept, where the package `tesserocr` is installed.
+"""Tesseract as a library in a persistent process, if the package `tesserocr` is installed.
 
 Its build of Tesseract takes a third less time than Debian's program, and the model is loaded once
-instead of for every page. It has a process of its own because a run can be ended in no other way
-than by killing it. The data that it reads with are those of the installed program, which takes
-over when the library fails.
+instead of for every page. It runs in a separate process because the only way to stop a run is to
+kill it. It uses the language data of the installed program, which is the fallback when the library
+fails.
 
-The process is asked on its stdin and answers on its stdout: a line of numbers, and then as many
-bytes as these say. It ends with whoever asks it.
+Requests go to its stdin and replies come from its stdout: a line of numbers, then as many bytes as
+these announce. The process exits when its parent closes stdin or exits.
 """
 
 import os
@@ -28,7 +28,7 @@ _LIST_TIMEOUT_S = 10.0
 
 
 class TesserocrProcess:
-    """The process, started when there is something to read, and again after it was killed."""
+    """The library's process: started on first use, and restarted after it was killed."""
 
     def __init__(self, program: str) -> None:
         self._program = program
@@ -39,24 +39,24 @@ class TesserocrProcess:
     def recognize(
         self, raster: Raster, timeout_s: float, *, upside_down: bool = False
     ) -> str | None:
-        """Tesseract's table of words; None where the program has to do it.
+        """Return Tesseract's table of words; None if the caller has to run the program.
 
         Raises:
-            TimeoutError: it was not done in time.
+            TimeoutError: Tesseract did not finish within the timeout.
         """
         with self._lock:
-            # A program that is gone is missed, whatever is still running.
+            # If the program was uninstalled, report that, even if this process still runs.
             if self._is_usable and shutil.which(self._program):
                 return self._recognize(raster, timeout_s, upside_down)
             return None
 
     def close(self) -> None:
-        """End the process; another is started when it is wanted."""
+        """Kill the process; the next request starts another."""
         if self._process is not None:
             self._process.kill()
             for pipe in (self._process.stdin, self._process.stdout):
                 assert pipe is not None
-                with suppress(OSError):  # what could not be written any more
+                with suppress(OSError):  # buffered data could not be written
                     pipe.close()
             self._process.wait()
             self._process = None
@@ -75,8 +75,7 @@ class TesserocrProcess:
                 alarm.cancel()
             if monotonic() - began >= timeout_s:
                 raise TimeoutError(f"tesseract took more than {timeout_s:.0f} s")
-        # The library does not work here, or one page made it crash: either way it is not tried
-        # again in this process.
+        # The library does not work here, or a page made it crash. It is not tried again.
         self._is_usable = False
         return None
 
@@ -86,7 +85,7 @@ def _start(program: str) -> "subprocess.Popen[bytes] | None":
     if folder is None:
         return None
     return subprocess.Popen(
-        # -P: the current folder is the user's, and nothing in it may be imported.
+        # -P: modules in the user's current folder must not be imported.
         [sys.executable, "-P", "-m", __name__, folder],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
@@ -96,7 +95,7 @@ def _start(program: str) -> "subprocess.Popen[bytes] | None":
 
 
 def _find_data_folder(program: str) -> str | None:
-    """The folder with the program's data, as it says itself."""
+    """Return the folder of the program's language data, from its own output."""
     try:
         output = subprocess.run(
             [program, "--list-langs"],
@@ -113,7 +112,7 @@ def _find_data_folder(program: str) -> str | None:
 
 
 def _exchange(process: "subprocess.Popen[bytes]", raster: Raster, upside_down: bool) -> str:
-    """Raises OSError or ValueError when the process ends before it has answered."""
+    """Send a raster and return the reply; OSError or ValueError if the process exits before."""
     assert process.stdin is not None
     assert process.stdout is not None
     width, height = raster.image.size
@@ -124,13 +123,13 @@ def _exchange(process: "subprocess.Popen[bytes]", raster: Raster, upside_down: b
     length = int(process.stdout.readline())
     answer = process.stdout.read(length)
     if len(answer) < length:
-        raise BrokenPipeError("the answer is cut off")
+        raise BrokenPipeError("the reply is truncated")
     return answer.decode(errors="replace")
 
 
 def main(folder: str) -> None:
-    """Answer until stdin is closed."""
-    # Here, not above: whoever asks must not load it.
+    """Serve requests until stdin is closed."""
+    # Imported here, so that the parent process does not load it.
     import tesserocr  # type: ignore[import-untyped,import-not-found,unused-ignore]  # noqa: PLC0415
 
     answers = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
@@ -141,7 +140,7 @@ def main(folder: str) -> None:
             library.SetVariable("user_defined_dpi", str(dpi))
             library.SetImageBytes(sys.stdin.buffer.read(width * height), width, height, 1, width)
             table = library.GetTSVText(0).encode()
-            # Nothing of a page may show in the next.
+            # No state may carry over to the next page.
             library.Clear()
             library.ClearAdaptiveClassifier()
             release_memory()

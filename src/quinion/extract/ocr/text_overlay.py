@@ -1,9 +1,9 @@
-"""A scanned page made into one with a text layer: its picture, and its words behind it.
+"""Add a text layer to a scanned page: its picture with the words of OCR as invisible text.
 
-What finds headings, tables and columns on a page looks at where text stands and how large it
-is. OCR knows both, so the same code reads scans.
+The detection of headings, tables and columns uses the position and size of text. OCR returns both,
+so the same code handles scans.
 """
-# PyMuPDF says that it has types, and leaves most of its functions without.
+# PyMuPDF is marked as typed, but most of its functions have no annotations.
 # mypy: allow-untyped-calls
 
 import io
@@ -18,12 +18,12 @@ from quinion.extract.ocr.tesseract import OcrResult, Word
 from quinion.extract.pdf.mupdf import pymupdf
 
 POINTS_PER_INCH = 72
-# Where the file does not say: what scanners do most.
+# The usual resolution of scanners, for files that do not state one.
 LIKELY_DPI = 200
-# A word's box is as high as its letters, most of which have no max_gap above or below.
+# Font size relative to the height of a word's box, which often lacks ascenders or descenders.
 _SIZE_OF_HEIGHT = 1.15
 _MIN_FONT_SIZE = 4.0
-# Words further apart than this many times their size are in different cells or columns.
+# Words with a wider gap than this, relative to their size, are in different cells or columns.
 _MAX_GAP = 1.0
 _FONT = "ocr"
 _INVISIBLE = 3
@@ -31,9 +31,9 @@ _QUALITY = 85
 
 
 def overlay_text(picture: Image.Image, result: OcrResult, raster: Raster) -> pymupdf.Document:
-    """A document of one page: the picture, with the words that were read on the raster.
+    """Create a document of one page: the picture with the words that OCR read on the raster.
 
-    Both show the page upright; they may differ in resolution.
+    Picture and raster are both upright; they may differ in resolution.
     """
     zoom = POINTS_PER_INCH / (raster.dpi or LIKELY_DPI)
     document = pymupdf.open()
@@ -56,7 +56,7 @@ def _lines(result: OcrResult) -> Iterator[list[Word]]:
 
 
 def _split_at_gaps(line: Sequence[Word]) -> Iterator[list[Word]]:
-    """The words of a line, parted where a wide gap is."""
+    """Split the words of a line at wide gaps."""
     max_gap = _MAX_GAP * _height(line)
     run = [line[0]]
     for before, word in pairwise(line):

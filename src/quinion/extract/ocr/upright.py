@@ -1,4 +1,4 @@
-"""Pixels → words, with a second try for pages that stand on their head."""
+"""OCR with a second run for pages that are upside down."""
 
 from time import monotonic
 
@@ -11,16 +11,16 @@ _MIN_TIMEOUT_S = 1.0
 
 
 def read_upright(raster: Raster, timeout_s: float) -> tuple[OcrResult, Raster]:
-    """The better of two readings, made within this time, and the picture as it was read.
+    """Return the better of up to two OCR results within the timeout, and the raster it is for.
 
-    The second is made only where the first is doubtful. Tesseract turns pages by itself when
-    their lines run up or down, but always to the same side. So a page that came with any
-    quarter turn reads well either as it is or upside down, and its orientation need not be
-    asked for, which would cost half a result and be wrong on receipts.
+    The second run is made only if the first is unreliable. Tesseract itself rotates pages whose
+    lines run up or down, but always to the same side. So a page in any of the four orientations
+    reads well either as it is or upside down. Tesseract's orientation detection is not needed; it
+    costs half a run and is wrong on receipts.
 
     Raises:
         ToolMissing: Tesseract is not installed.
-        TimeoutError: the first was not done in time.
+        TimeoutError: the first run did not finish within the timeout.
         ExtractionFailed: Tesseract failed.
     """
     deadline = monotonic() + timeout_s
@@ -39,5 +39,5 @@ def read_upright(raster: Raster, timeout_s: float) -> tuple[OcrResult, Raster]:
 
 
 def is_unreliable(result: OcrResult) -> bool:
-    """Whether nothing was read, or nothing to rely on."""
+    """Whether the result is empty or has a low mean confidence."""
     return result.confidence is None or result.confidence < MIN_MEAN_CONFIDENCE

@@ -1,1 +1,1 @@
-"""PDF files: text layer, lines, metadata, and pages as pixels."""
+"""PDF files: text layer, lines, metadata, and rasterized pages."""

@@ -1,4 +1,4 @@
-"""How much of a page rectangles cover, counting what overlaps once. Pure."""
+"""Area of a page that rectangles cover, with overlaps counted once. Pure."""
 
 from collections.abc import Iterable
 from itertools import pairwise
@@ -6,13 +6,12 @@ from itertools import pairwise
 Box = tuple[float, float, float, float]
 """x0, y0, x1, y1 with x0 <= x1 and y0 <= y1."""
 
-# The sweep below takes a second for so many; a page that is pieced together from more is
-# taken to be covered wherever they reach.
+# The sweep below takes a second for so many boxes. With more, the bounding box of all is used.
 MAX_BOXES = 2_000
 
 
 def clip(boxes: Iterable[Box], frame: Box) -> list[Box]:
-    """The parts of the boxes that lie inside the frame; what has no area there is left out."""
+    """Clip the boxes to the frame; boxes without area inside it are omitted."""
     left, top, right, bottom = frame
     clipped = (
         (max(x0, left), max(y0, top), min(x1, right), min(y1, bottom)) for x0, y0, x1, y1 in boxes
@@ -21,7 +20,7 @@ def clip(boxes: Iterable[Box], frame: Box) -> list[Box]:
 
 
 def union_area(boxes: Iterable[Box]) -> float:
-    """The area under at least one of the boxes."""
+    """The area of the union of the boxes."""
     distinct = set(boxes)
     edges = sorted({x for box in distinct for x in (box[0], box[2])})
     return sum(
@@ -31,7 +30,7 @@ def union_area(boxes: Iterable[Box]) -> float:
 
 
 def cover_ratio(boxes: Iterable[Box], frame: Box) -> float:
-    """The covered part of the frame, 0 to 1."""
+    """The covered share of the frame, 0 to 1."""
     area = (frame[2] - frame[0]) * (frame[3] - frame[1])
     inside = clip(boxes, frame)
     if len(inside) > MAX_BOXES:
@@ -40,7 +39,7 @@ def cover_ratio(boxes: Iterable[Box], frame: Box) -> float:
 
 
 def bounding_box(boxes: Iterable[Box]) -> Box:
-    """The smallest box around all of them, of which there must be one at least."""
+    """The smallest box around all boxes; there must be at least one."""
     x0, y0, x1, y1 = zip(*boxes, strict=True)
     return min(x0), min(y0), max(x1), max(y1)
 

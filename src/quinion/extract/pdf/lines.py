@@ -1,11 +1,11 @@
-"""Pages with their lines: where each stands, and in what print.
+"""Read pages with their lines, each with its box, font size and weight.
 
-PyMuPDF's lines are pieces: the number of a paragraph, its first words and a raised footnote
-mark may be three. Pieces that follow each other and stand side by side are one row here, read
-from left to right, on the page as it is looked at. Apart from that, and from white space, the
-rows of a page are what `page.get_text("text")` gives.
+PyMuPDF's lines are fragments: a paragraph's number, its first words and a superscript footnote
+mark may be three lines. Consecutive fragments that stand side by side are joined here to one row,
+from left to right, in the coordinates of the displayed page. Apart from that, and from white space,
+the rows of a page equal the output of `page.get_text("text")`.
 """
-# PyMuPDF says that it has types, and leaves most of its functions without.
+# PyMuPDF is marked as typed, but most of its functions have no annotations.
 # mypy: allow-untyped-calls
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -23,15 +23,15 @@ from quinion.extract.pdf.mupdf import DAMAGE, pymupdf
 from quinion.model.line import Box, Line, LinedPage, lines_of_text
 from quinion.model.page import Method, Page
 
-# Two pieces are on one row when the lower starts above the middle of the higher.
+# Two pieces are in one row when their vertical overlap exceeds this share of the smaller height.
 _SHARED_HEIGHT = 0.5
-# Pieces nearer than this many points are parts of one word.
+# Pieces closer than this, in points, are parts of one word.
 _MIN_SPACE = 1.0
-# Side by side pieces may overlap by this: italics lean, raised marks tuck in.
+# Pieces in one row may overlap by this, in points: italics and superscripts do.
 _MAX_OVERLAP = 2.0
-# What rises by more than this for each point to the right is written up or down the page.
+# Text with a steeper slope than this runs up or down the page.
 _MAX_SLOPE = 0.1
-# A footnote's number is printed at two thirds of the note's size, at most at four fifths.
+# A footnote's number has two thirds of the note's font size, and at most four fifths.
 _MARK_SIZE_RATIO = 0.8
 
 _BOLD = 1 << 4
@@ -53,9 +53,9 @@ class _Piece:
 
 
 def read_lined_pages(path: Path, first: int, last: int, options: Options) -> Iterator[LinedPage]:
-    """The pages from `first` to `last` (1-based, both included), one at a time.
+    """Yield the pages from `first` to `last` (1-based, both included), one at a time.
 
-    A page that was read by OCR, or of an image file, has lines without boxes.
+    Lines of a page that was read by OCR, or of an image file, have no boxes.
 
     Raises:
         ToolMissing: a page needs OCR and Tesseract is not installed.
@@ -64,7 +64,7 @@ def read_lined_pages(path: Path, first: int, last: int, options: Options) -> Ite
     is_pdf = recognize(path, options.extension) is FileKind.PDF
     with ExitStack() as stack:
         document: pymupdf.Document | None = None
-        # `read_pages` goes first: it says what is wrong with a file that cannot be opened.
+        # `read_pages` opens the file first, because its errors are more specific.
         for page in read_pages(path, first, last, options):
             if not is_pdf or page.method is not Method.TEXT_LAYER:
                 yield LinedPage(page, lines_of_text(page))
@@ -106,7 +106,7 @@ def _read_layer(document: pymupdf.Document, read: Page, name: str) -> LinedPage:
 
 
 def _read_piece(line: Mapping[str, Any], turn: pymupdf.Matrix) -> _Piece:
-    """A line of PyMuPDF's, on the page as it is looked at: its boxes are of the page unturned."""
+    """Convert a PyMuPDF line, whose box is on the unrotated page, to displayed coordinates."""
     box = pymupdf.Rect(line["bbox"]) * turn
     right, down = line["dir"]
     rise = right * turn.b + down * turn.d

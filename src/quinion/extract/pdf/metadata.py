@@ -1,4 +1,4 @@
-"""What a PDF says about itself: its title and its keywords. Runs in worker processes."""
+"""Read the title and the keywords of a PDF. Runs in worker processes."""
 
 import re
 from dataclasses import dataclass, replace
@@ -14,8 +14,8 @@ MAX_TITLE_LINES = 6
 MAX_KEYWORDS = 20
 MAX_KEYWORD_CHARACTERS = 50
 SAME_SIZE = 0.95
-"""Print of this part of the largest size is of that size too."""
-# What programs write where a title should be: names of files, of programs, or of nothing.
+"""Text of this share of the largest font size counts as the largest size too."""
+# Useless values that programs write as a title: file names, program names, placeholders.
 _NO_TITLE = re.compile(
     r"(untitled\b.*|title|document\d*|microsoft (word|powerpoint|excel)\b.*|powerpoint presentation"
     r"|.*\.(docx?|pdf|indd|qxd|tex|dvi|pptx?|xlsx?|fm|pmd|rtf|odt)|[\W\d_]*|print|full page fax.*)",
@@ -26,17 +26,17 @@ _LETTERS = re.compile(r"[^\W\d_]{2,}")
 
 @dataclass(frozen=True, slots=True)
 class PdfMetadata:
-    """The title is empty where neither the file nor its first page has one."""
+    """Title and keywords; the title is empty if neither the file nor its first page has one."""
 
     title: str
     keywords: tuple[str, ...]
 
 
 def describe(path: Path, options: Options) -> PdfMetadata:
-    """Read the file's own data, and where it has no title, the first page.
+    """Read the PDF's metadata; if it has no title, find one on the first page.
 
     Raises:
-        ExtractionFailed: it is damaged or encrypted.
+        ExtractionFailed: the file is damaged or encrypted.
     """
     with open_pdf(path) as file:
         data = file.metadata
@@ -49,7 +49,7 @@ def describe(path: Path, options: Options) -> PdfMetadata:
 
 
 def _find_title(path: Path, options: Options) -> str:
-    """The words in the largest print on the first page; a scan has no sizes of print."""
+    """Find the text in the largest font size on the first page; a scan has no font sizes."""
     [page] = read_lined_pages(path, 1, 1, replace(options, ocr=False))
     sizes = {
         line.text: line.size
@@ -59,7 +59,7 @@ def _find_title(path: Path, options: Options) -> str:
     if not sizes:
         return ""
     limit = SAME_SIZE * max(sizes.values())
-    # The first lines of that size that follow each other; many of them are running text.
+    # The first consecutive lines of that size; too many of them are running text.
     large = dropwhile(lambda text: sizes[text] < limit, sizes)
     lines = list(takewhile(lambda text: sizes[text] >= limit, large))
     return _clean(" ".join(lines)) if len(lines) <= MAX_TITLE_LINES else ""

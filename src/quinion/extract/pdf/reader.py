@@ -1,5 +1,5 @@
-"""PDF files: the text layer, what covers the pages, and pages as pixels."""
-# PyMuPDF says that it has types, and leaves most of its functions without.
+"""Read PDF files: text layer, image coverage and rasterized pages."""
+# PyMuPDF is marked as typed, but most of its functions have no annotations.
 # mypy: allow-untyped-calls
 
 import logging
@@ -21,15 +21,15 @@ from quinion.extract.pdf.mupdf import DAMAGE, OUT_OF_MEMORY, pymupdf
 from quinion.extract.scans.text_heuristics import has_running_text
 
 _POINTS_PER_INCH = 72
-# A filled path of nearly the page's size is its background.
+# A filled path that covers this share of the page is its background.
 _BACKGROUND = 0.95
-# Many words that cover this part of a page are a table within its rules, not the labels of a
-# drawing: those of the drawings that we measured cover 0.033 at most, of tables 0.05 or more.
+# Many words that cover this share of a page are a ruled table, not the labels of a drawing. In the
+# measured drawings they cover at most 0.033 of the page, in tables 0.05 or more.
 _TABLE_COVER = 0.05
 _TABLE_WORDS = 60
 MAX_PAGE_CHARACTERS = 250_000
-"""Of a page's text layer. The fullest of 1,969 pages of real documents has 9,105; what has more
-than this is made to keep us busy."""
+"""Maximum length of a page's text layer. The longest of 1,969 pages of real documents has 9,105
+characters, so a longer one is treated as hostile."""
 
 _log = logging.getLogger(__name__)
 
@@ -44,11 +44,10 @@ class PdfFile:
         self.metadata: dict[str, str | None] = document.metadata or {}
 
     def measure(self, index: int) -> tuple[float, str, int]:
-        """The part of the page that pictures cover, its text layer, and how many characters of
-        that cannot be seen.
+        """Return the image ratio, the text layer and the number of invisible characters.
 
-        Pictures are images, and line work if no text runs: a drawing may have no image at all,
-        and reaches as far as its lines do.
+        The image ratio counts images, and on a page without running text also line work, because a
+        vector drawing may have no image at all.
         """
         with self._page(index) as page:
             content = page.get_textpage(flags=pymupdf.TEXTFLAGS_TEXT)
@@ -60,7 +59,7 @@ class PdfFile:
             if is_running and not page.get_images():
                 return 0.0, text, hidden
             frame = _frame(page)
-            # Not the pass above: an image within a line would break it.
+            # A separate pass, because in the one above an inline image would break its line.
             pictures = page.get_textpage(flags=pymupdf.TEXT_PRESERVE_IMAGES)
             boxes: list[Box] = [image["bbox"] for image in pictures.extractIMGINFO()]
             if not is_running:
@@ -70,12 +69,12 @@ class PdfFile:
             return cover_ratio(boxes, frame), text, hidden
 
     def text(self, index: int) -> str:
-        """The text layer."""
+        """Return the text layer."""
         with self._page(index) as page:
             return self._within_limit(index, str(page.get_text("text")))
 
     def rasterize(self, index: int, dpi: int, max_pixels: int) -> Raster:
-        """The page at this resolution, or at what gives no more pixels than allowed."""
+        """Render the page at this resolution, or lower if it would exceed `max_pixels`."""
         with self._page(index) as page:
             zoom = dpi / _POINTS_PER_INCH
             zoom *= fit_scale(page.rect.width * zoom, page.rect.height * zoom, max_pixels)
@@ -111,7 +110,7 @@ def open_pdf(path: Path) -> Iterator[PdfFile]:
     """Open a PDF.
 
     Raises:
-        ExtractionFailed: damaged beyond repair, without pages, or locked by a password.
+        ExtractionFailed: damaged beyond repair, without pages, or password-protected.
     """
     try:
         document = pymupdf.open(path, filetype="pdf")
@@ -135,8 +134,7 @@ def open_pdf(path: Path) -> Iterator[PdfFile]:
 
 
 def _frame(page: pymupdf.Page) -> Box:
-    # Boxes come in the coordinates of the page before it is rotated, and start at the corner
-    # of its crop box.
+    # Boxes are in coordinates of the unrotated page, with the corner of its crop box as origin.
     return (0.0, 0.0, page.cropbox.width, page.cropbox.height)
 
 

@@ -1,1 +1,1 @@
-"""Whether a document is a scan to be read or a picture to be skipped."""
+"""Decide whether a document is a scan, which is read, or a picture, which is skipped."""

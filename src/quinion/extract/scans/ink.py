@@ -1,4 +1,4 @@
-"""How much of a page is ink, and how much of the ink is words."""
+"""Measure the share of ink on a page, and the share of the ink that belongs to words."""
 
 from bisect import bisect_left
 from collections.abc import Iterable
@@ -6,18 +6,18 @@ from itertools import accumulate
 
 from PIL import Image, ImageDraw
 
-# A pixel is ink when it differs so much from the paper (of 255), be it darker or lighter.
+# A pixel is ink if it differs by more than this from the paper (of 255), darker or lighter.
 CONTRAST = 60
 _INK = 255
 
 
 def ink_ratio(image: Image.Image) -> float:
-    """The part of a grey picture that is not paper."""
+    """The share of a grey picture that is not paper."""
     return _find_ink(image).histogram()[_INK] / (image.width * image.height)
 
 
 def word_ink_ratio(image: Image.Image, boxes: Iterable[tuple[int, int, int, int]]) -> float:
-    """The part of the ink that lies inside the boxes."""
+    """The share of the ink that lies inside the boxes."""
     ink = _find_ink(image)
     inside = Image.new("1", image.size)
     draw = ImageDraw.Draw(inside)
@@ -33,6 +33,6 @@ def _find_ink(image: Image.Image) -> Image.Image:
 
 
 def _median(image: Image.Image) -> int:
-    # The shade of the paper: on a page to be read there is more paper than ink.
+    # The median is the shade of the paper: a page of text has more paper than ink.
     sums = list(accumulate(image.histogram()))
     return bisect_left(sums, sums[-1] / 2)

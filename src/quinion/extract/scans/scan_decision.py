@@ -1,4 +1,4 @@
-"""Scan, picture or ordinary document: the decision, from what was measured. Pure."""
+"""Decide from measurements whether a document is a scan, a picture or ordinary. Pure."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -8,14 +8,14 @@ from quinion.extract.scans.text_heuristics import MIN_MEAN_CONFIDENCE, has_runni
 from quinion.model.page import Method, Page
 
 SAMPLE_SIZE = 5
-# With fewer characters a page has no text layer worth the name.
+# A text layer with fewer characters does not count.
 MIN_LAYER_CHARACTERS = 10
-# A page covered beyond this is one to look at, if nothing on it is to be read.
+# A page without running text is a drawing if pictures cover more than this share of it.
 MIN_PICTURE_RATIO = 0.5
 
 
 class PageKind(StrEnum):
-    """What a page is for."""
+    """The content of a probed page."""
 
     TEXT = "text"
     PICTURE = "picture"
@@ -23,7 +23,7 @@ class PageKind(StrEnum):
 
 
 class DocumentKind(StrEnum):
-    """What a document is."""
+    """The decision for a document."""
 
     ORDINARY = "ordinary"
     SCAN = "scan"
@@ -32,10 +32,10 @@ class DocumentKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Inspection:
-    """What is known of a document before any of its text is kept.
+    """Measurements of a document, taken before its pages are read.
 
-    `image_ratios` has one value per page: the part of it that images cover, and line work
-    too where no text runs.
+    `image_ratios` has one value per page: the share of it that images cover, including line work
+    on pages without running text.
     """
 
     page_count: int
@@ -43,7 +43,7 @@ class Inspection:
 
     @property
     def image_ratio(self) -> float:
-        """The average over the pages."""
+        """The mean over all pages."""
         return sum(self.image_ratios) / self.page_count
 
 
@@ -53,7 +53,7 @@ def has_layer(text: str) -> bool:
 
 
 def choose_pages_to_probe(inspection: Inspection, threshold: float) -> tuple[int, ...]:
-    """Numbers (1-based) of a few pages spread over a document that its ratio puts in doubt."""
+    """Choose a few pages (1-based), evenly spread, if the image ratio is above the threshold."""
     if inspection.image_ratio <= threshold:
         return ()
     count = min(SAMPLE_SIZE, inspection.page_count)
@@ -62,7 +62,7 @@ def choose_pages_to_probe(inspection: Inspection, threshold: float) -> tuple[int
 
 
 def decide(inspection: Inspection, threshold: float, probed: Sequence[PageKind]) -> DocumentKind:
-    """What the document is; without probes the ratio decides alone."""
+    """Decide the kind of document; without probes the image ratio alone decides."""
     if inspection.image_ratio <= threshold:
         return DocumentKind.ORDINARY
     pictures = sum(kind is PageKind.PICTURE for kind in probed)
@@ -73,10 +73,10 @@ def decide(inspection: Inspection, threshold: float, probed: Sequence[PageKind])
 def contains_drawings(
     inspection: Inspection, pages: Iterable[Page], probed: Mapping[int, PageKind] | None = None
 ) -> bool:
-    """Whether some page that was read is mostly picture and carries no running text.
+    """Whether a page that was read is mostly picture and has no running text.
 
-    `probed` has what is known of pages by their numbers; a receipt, whose lines are short, is
-    known for text only by its probe.
+    `probed` maps page numbers to the results of probes. A receipt has short lines, so only its
+    probe shows that it is text.
     """
     known = probed or {}
     return any(

@@ -1,7 +1,7 @@
-"""A quick look at a page of pixels: is it there to be read, or to be looked at?
+"""Classify a rasterized page as text, picture or blank by a quick OCR run.
 
-The limits were set on labelled pages; docs/extraction.md has the table, and bench/scans.py
-makes it again.
+The thresholds were tuned on labelled pages. `docs/extraction.md` has the results, and
+`bench/scans.py` reproduces them.
 """
 
 from quinion.extract.ocr.raster import Raster
@@ -10,23 +10,23 @@ from quinion.extract.scans.ink import ink_ratio, word_ink_ratio
 from quinion.extract.scans.scan_decision import PageKind
 from quinion.extract.scans.text_heuristics import has_lines
 
-# 100 dpi is a quarter cheaper and misses small print; at 200 dpi labels begin to look like text.
+# 100 dpi is a quarter cheaper but misses small print. At 200 dpi labels begin to look like text.
 DPI = 150
 # An A3 page at that resolution.
 MAX_PIXELS = 4_500_000
-# Ten times what the slowest page took that we measured, a map of 500 words.
+# Ten times the slowest page measured, a map of 500 words.
 TIMEOUT_S = 25.0
 
-# Receipts, forms and tables have short lines, but their words are half of the ink or more;
-# in the pictures that we measured they are less than a third.
+# Receipts, forms and tables have short lines, but their words are half of the ink or more. In the
+# pictures measured they are less than a third.
 INK_SHARE = 0.4
 INK_WORDS = 5
-# Paper has specks; with less ink than this a page is empty.
+# A page with less ink than this is blank: paper has specks.
 BLANK_INK = 0.001
 
 
 def classify(raster: Raster) -> PageKind:
-    """Text, picture or blank, from an OCR run on few pixels (`DPI`, `MAX_PIXELS`).
+    """Classify a page by an OCR run at low resolution (`DPI`, `MAX_PIXELS`).
 
     Raises:
         ToolMissing: Tesseract is not installed.
@@ -37,7 +37,7 @@ def classify(raster: Raster) -> PageKind:
     try:
         result, upright = read_upright(raster, TIMEOUT_S)
     except TimeoutError:
-        # Text is read in seconds, even on a busy machine; hatching and foliage may take for ever.
+        # OCR of text takes seconds, even on a busy machine. Hatching and foliage may take minutes.
         return PageKind.PICTURE
     if is_unreliable(result):
         return PageKind.PICTURE

@@ -1,37 +1,37 @@
-"""Does a text run, or does it only label something? Pure.
+"""Heuristics that tell running text from labels. Pure.
 
-A drawing, a map or a photograph has words too: street names, room names, a title block. What
-it lacks is line after line of them.
+Drawings, maps and photographs have words too: street names, room names, a title block. They do not
+have many lines of several words.
 """
 
 import re
 
-# Under this mean OCR confidence (0 to 100) a page is turned, in another language, or no text.
+# Below this mean OCR confidence (0 to 100) a page is rotated, in another language, or not text.
 MIN_MEAN_CONFIDENCE = 60.0
-# A line with so many words is more than a label.
+# A line with so many words is not just a label.
 MIN_LINE_WORDS = 5
-# So many such lines are more than a caption,
+# With so many of these lines the text is not just a caption,
 MIN_LINES = 4
-# and this part of the words on such lines is more than a few notes on a drawing. Pages of
-# text have half of their words there or more, the labelled drawings a third at most.
+# and with this share of the words on them it is not just notes on a drawing. Pages of text have
+# half of their words or more on these lines, the labelled drawings a third at most.
 MIN_SHARE_ON_LINES = 0.4
-# A table may have short lines only, but then it has many; the labelled drawings that we
-# measured have 121 words at most, the tables that need this rule 270 or more.
+# A table may have short lines only, but then it has many words. The labelled drawings have at most
+# 121 words, the tables that need this rule 270 or more.
 MIN_TABLE_WORDS = 200
 
-# OCR sees lone letters, bars and dots in every hatching: a word has two letters or digits.
+# A word has at least two letters or digits: OCR sees single letters, bars and dots in hatching.
 _WORD = re.compile(r"[^\W_]\S*?[^\W_]\S*")
 
 
 def has_lines(text: str) -> bool:
-    """Whether there are several lines of several words each, and few words elsewhere."""
+    """Whether the text has several lines of several words each, and few words elsewhere."""
     counts = [_count_words(line) for line in text.splitlines()]
     long = [count for count in counts if count >= MIN_LINE_WORDS]
     return len(long) >= MIN_LINES and sum(long) >= MIN_SHARE_ON_LINES * sum(counts)
 
 
 def has_running_text(text: str) -> bool:
-    """Whether a page with this text layer is there to be read rather than looked at."""
+    """Whether this text layer is running text or a table, not just labels."""
     return _count_words(text) >= MIN_TABLE_WORDS or has_lines(text)
 
 
