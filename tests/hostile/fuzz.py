@@ -39,8 +39,8 @@ SHOWN_EVERY = 500
 OCR_EVERY, ELEMENTS_EVERY, MARKDOWN_EVERY = 10, 20, 20
 PAGES = 4
 CRASH = "made the reader crash"
-GIVEN_UP = "was given up after"
-UNEXPECTED = "the reader gave up with"
+TIMED_OUT = "Reading timed out after"
+UNEXPECTED = "the reader failed with"
 
 Job = tuple[str, str, Frame]
 """A kind of worker, a job, its arguments."""
@@ -176,7 +176,7 @@ def _check_text(item: Any) -> None:
 
 
 def _name_of(error: FileProblem) -> str:
-    for text, name in ((CRASH, "crash"), (GIVEN_UP, "given up"), (UNEXPECTED, "unexpected")):
+    for text, name in ((CRASH, "crash"), (TIMED_OUT, "given up"), (UNEXPECTED, "unexpected")):
         if text in str(error):
             return name
     return error.code

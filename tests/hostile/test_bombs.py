@@ -27,7 +27,7 @@ REASONS = {
     ("slow_pages", "document-store"): "more than 32,000,000 characters",
     ("many_operators", "document-store"): "at most 250,000",
     ("huge_png", "document-store"): "at most 150,000,000",
-    ("nested_flate", "document-store"): "given up after 20 seconds",
+    ("nested_flate", "document-store"): "timed out after 20 seconds",
     ("largest_png", "document-store"): "more memory",
     ("many_words", "document-store"): "more memory",
     ("counted_pages", "document-store"): "damaged",

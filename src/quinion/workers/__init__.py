@@ -1,1 +1,1 @@
-"""Worker processes, which read files that may be hostile."""
+"""Worker processes that read untrusted files, and their pool."""

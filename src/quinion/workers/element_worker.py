@@ -1,7 +1,7 @@
-"""A worker process that finds and shows elements: like `worker`, but with PyMuPDF's layout model.
+"""Worker process for elements: finds them and renders pictures, with PyMuPDF's layout model.
 
-Run as `python -m quinion.workers.element_worker`. The model is loaded with the first page
-that is looked through, so a process that only makes pictures does without it.
+Run as `python -m quinion.workers.element_worker`. The model is loaded for the first page that is
+analysed, so a process that only renders pictures does not load it.
 """
 
 from base64 import b64encode
@@ -11,7 +11,7 @@ from pathlib import Path
 
 from PIL import Image
 
-# Before anything that keeps the model out of a process that only reads text.
+# Imported first: `quinion.extract.pdf.mupdf` would block the layout model.
 from quinion.elements import crop, document
 from quinion.elements.scanned_page import Word
 from quinion.extract.ocr import tesseract
@@ -20,16 +20,16 @@ from quinion.model.element import Box
 from quinion.workers import worker
 from quinion.workers.framing import Frame
 
-# Half of what result may take: a page on which nothing was read in that time has no captions.
+# Half of the usual timeout: a page on which OCR finds nothing in that time has no captions.
 _TIMEOUT_S = 25.0
 
 
 def read_words(image: Image.Image, dpi: int) -> Sequence[Word]:
-    """Words on a page of pixels, by Tesseract; none where it takes too long.
+    """Read the words on a rasterized page with Tesseract; none if it times out.
 
     Raises:
         ToolMissing: Tesseract is not installed.
-        ExtractionFailed: it failed.
+        ExtractionFailed: Tesseract failed.
     """
     try:
         result = tesseract.read(Raster(image, dpi), _TIMEOUT_S)
@@ -51,7 +51,7 @@ def _picture(path: str, page: int, box: Frame | None, limits: Frame) -> Iterator
 
 
 def _render_formula(latex: str) -> Iterator[Frame]:
-    # Here, not above: it loads a font, which most of these processes never need.
+    # Imported here because it loads a font that most of these processes never need.
     from quinion.elements.formula import render_formula  # noqa: PLC0415
 
     yield {"png": b64encode(render_formula(latex)).decode()}

@@ -1,7 +1,7 @@
-"""What goes through the pipe between the server and a worker: a length, then JSON.
+"""Framing of messages between the server and a worker: a length, then JSON.
 
-JSON and not pickle, because a reader that a hostile file has taken over must not be able to
-run code in the server.
+JSON and not pickle, because a worker that a hostile file has compromised must not be able to run
+code in the server.
 """
 
 import json
@@ -14,17 +14,17 @@ MAX_FRAME_BYTES = 64 << 20
 
 
 def encode(frame: Frame) -> bytes:
-    """A frame with its length before it."""
+    """Encode a frame as JSON, prefixed with its length."""
     body = json.dumps(frame).encode()
     return len(body).to_bytes(LENGTH_BYTES, "big") + body
 
 
 def decode_length(header: bytes) -> int:
-    """How many bytes follow."""
+    """Decode the length of the frame that follows."""
     return int.from_bytes(header, "big")
 
 
 def decode(body: bytes) -> Frame:
-    """The frame whose bytes these are."""
+    """Decode the JSON of a frame."""
     frame: Frame = json.loads(body)
     return frame

@@ -1,4 +1,4 @@
-"""A worker process that makes Markdown: like `worker`, but with PyMuPDF's layout model.
+"""Worker process that converts to Markdown: like `worker`, but with PyMuPDF's layout model.
 
 Run as `python -m quinion.workers.markdown_worker`.
 """
@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 from PIL import Image
 
-# Before anything that keeps the model out of a process that only reads text.
+# Imported first: `quinion.extract.pdf.mupdf` would block the layout model.
 import quinion.elements.mupdf  # noqa: F401
 from quinion.elements.ink import SCAN_CONTRAST, find_patches
 from quinion.extract.document import Options
@@ -21,8 +21,8 @@ from quinion.workers import worker
 from quinion.workers.framing import Frame
 
 ADDRESS_SPACE = 5 << 28
-"""More than others have: a scanned page is held as grey for OCR and in colours for its figures,
-beside the model."""
+"""Larger than for other workers: a scanned page is held in grey for OCR and in colour for its
+figures, in addition to the model."""
 
 
 def _survey(path: str, options: Frame) -> Iterator[Frame]:

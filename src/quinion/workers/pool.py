@@ -1,8 +1,8 @@
-"""The pool of worker processes: documents are read there, never in the server.
+"""Pool of worker processes: documents are read in workers, never in the server.
 
-A worker is started when there is work for it. One that stays silent for too long, dies, has
-grown too large, or whose caller has lost interest is killed with all that it started, and the
-next job gets a new one: a bad file costs its own error and nothing else.
+Workers are started on demand. A worker that times out, dies or uses too much memory, or whose job
+is cancelled, is killed with its child processes, and the next job gets a new one. So a bad file
+fails alone.
 """
 
 import os
@@ -31,21 +31,20 @@ from quinion.workers.framing import (
 )
 
 PAGE_TIMEOUT_S = 60.0
-"""The longest that a worker may go without finishing a page. OCR has a limit of its own, and
-the page has to be drawn before it."""
+"""Timeout for each page. OCR has a shorter timeout, and the page is rendered before it."""
 JOB_TIMEOUTS_S = {
     **dict.fromkeys(("survey", "describe", "picture", "render_formula"), 20.0),
     **dict.fromkeys(("probe", "find_elements"), 40.0),
     "read_passages": 110.0,
 }
-"""The same for jobs that take less than OCR, or in one step a whole text. A page that goes on for
-ever is looked at, probed and read, and so is_idle within two minutes."""
+"""Timeouts for jobs that need less time than OCR, or that process an entire text in one step. The
+sum for a page that hangs in survey, probe and reading stays within two minutes."""
 
 OnItem = Callable[[Frame], Awaitable[None]]
 
 
 class Workers:
-    """At most `size` processes, shared by all documents that are being read."""
+    """Pool of at most `size` worker processes, shared by all documents that are being read."""
 
     def __init__(
         self,
@@ -60,10 +59,10 @@ class Workers:
         self._idle: list[_Process] = []
 
     async def run(self, job: str, on_item: OnItem, **arguments: Any) -> None:
-        """Do one job, giving each item of its answer to `on_item` as it comes.
+        """Run one job and pass each item of its result to `on_item` as it arrives.
 
         Raises:
-            QuinionError: what the job raised, or that its worker died or hung.
+            QuinionError: the job failed, or its worker died or timed out.
         """
         async with self._acquire() as worker:
             await worker.send({"job": job, "arguments": arguments})
@@ -73,7 +72,7 @@ class Workers:
                 await on_item(frame["item"])
 
     async def first(self, job: str, **arguments: Any) -> Frame:
-        """Do a job whose answer is one item."""
+        """Run a job and return its first item."""
         items: list[Frame] = []
 
         async def keep(item: Frame) -> None:
@@ -83,12 +82,12 @@ class Workers:
         return items[0]
 
     async def warm(self) -> None:
-        """Have a worker at hand before it is wanted: a process takes a second to start."""
+        """Start a worker in advance, because a process takes a second to start."""
         async with self._acquire():
             pass
 
     async def close(self) -> None:
-        """End all workers that are not busy; those that are end with their jobs."""
+        """Kill all idle workers; busy ones remain until their jobs end."""
         while self._idle:
             await self._idle.pop().kill()
 
@@ -99,7 +98,7 @@ class Workers:
                 return await worker.receive()
         except TimeoutError as error:
             raise ExtractionFailed(
-                f"Reading was given up after {timeout_s:.0f} seconds without a page. "
+                f"Reading timed out after {timeout_s:.0f} seconds without a page. "
                 "The file is damaged or too complex; print it to a new PDF and try that."
             ) from error
         except (anyio.EndOfStream, anyio.IncompleteRead, anyio.BrokenResourceError) as error:
@@ -135,14 +134,14 @@ class _Process:
 
     @classmethod
     async def start(cls, module: str) -> "_Process":
-        # -P: the current folder is the user's, and nothing in it may be imported.
+        # -P: modules in the user's current folder must not be imported.
         command = [sys.executable, "-P", "-m", module]
-        # Of its own, because who is killed does not tidy up.
+        # One temporary folder per worker, because a killed process does not clean up.
         try:
             temp_folder = await anyio.to_thread.run_sync(_make_temp_folder)
         except OSError as error:
             raise ExtractionFailed(
-                f"There is no room for temporary files ({error.strerror}). Free some space in "
+                f"No temporary folder can be created ({error.strerror}). Free some space in "
                 f"{tempfile.gettempdir()}, or set TMPDIR to another folder."
             ) from error
         process = await anyio.open_process(
@@ -157,7 +156,7 @@ class _Process:
 
     async def send(self, frame: Frame) -> None:
         self.is_idle = False
-        with suppress(anyio.BrokenResourceError):  # `receive` says it better
+        with suppress(anyio.BrokenResourceError):  # `receive` reports a dead worker
             await self._stdin.send(encode(frame))
 
     async def receive(self) -> Frame:
@@ -167,7 +166,7 @@ class _Process:
                 "A page of the file has more text than a page may have. Split it and try again."
             )
         frame = decode(await self._stdout.receive_exactly(length))
-        # One that has grown is not kept for the next job.
+        # A worker that uses too much memory is not reused.
         self.is_idle = "item" not in frame and not frame["too_large"]
         return frame
 

@@ -1,8 +1,8 @@
-"""Opens a file that was resolved and admitted, and nothing that was put in its place since.
+"""Open a resolved path without following symbolic links.
 
-A path that was resolved has no link in it. Whoever may write to one of its folders can put a link
-there afterwards, and what is opened by name is then another file, perhaps one that nobody may
-read. So each folder is opened from the one above it, and none that is a link.
+A resolved path contains no links. A user who can write to one of its folders can replace a part of
+it by a link afterwards; opening the path by name would then read another file, possibly a forbidden
+one. So each folder is opened relative to its parent, and links are refused.
 """
 
 import os
@@ -12,17 +12,17 @@ from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-# Where there is O_PATH, a folder that may be passed through and not be listed is no obstacle.
+# O_PATH also opens folders that may be traversed but not listed.
 _FOLDER = getattr(os, "O_PATH", os.O_RDONLY) | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
-# Not waiting for a writer, should the file have become a pipe since it was looked at.
+# O_NONBLOCK: do not wait for a writer if the file has been replaced by a pipe.
 _FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
 def open_resolved(path: Path) -> int:
-    """A descriptor of the file, for reading.
+    """Open the file for reading and return its descriptor.
 
     Raises:
-        OSError: it is not there any more, or there is a link on the way to it.
+        OSError: the file no longer exists, or its path contains a link.
     """
     root, *folders, name = path.parts
     handle = os.open(root, _FOLDER)
@@ -38,11 +38,13 @@ def open_resolved(path: Path) -> int:
 
 @contextmanager
 def open_safely(path: Path) -> Iterator[Path]:
-    """A path of the same name for libraries that open files by name: it leads to what was opened
-    here, whatever lies at the old path by then. Only Linux has such paths; elsewhere it is the old.
+    """Yield a path with the same name that always refers to the file opened here.
+
+    It is for libraries that open files by name. It needs Linux's `/proc/self/fd`; on other systems
+    the path itself is returned.
 
     Raises:
-        OSError: as above.
+        OSError: see `open_resolved`.
     """
     descriptor = open_resolved(path)
     try:

@@ -1,10 +1,10 @@
-"""A worker process: reads files that nobody vouches for, apart from the server.
+"""Worker process: reads untrusted files, isolated from the server.
 
-Run as `python -m quinion.workers.worker`. Requests come in on stdin and answers go out on
-what was stdout; what libraries print goes to stderr.
+Run as `python -m quinion.workers.worker`. Requests arrive on stdin and replies go to the original
+stdout; output of libraries is redirected to stderr.
 
-The server ends a worker by closing its stdin or killing its process group. A server that was
-killed closes stdin too, so no worker and no Tesseract outlives it.
+The server stops a worker by closing its stdin or killing its process group. If the server is
+killed, stdin closes too, so no worker and no Tesseract outlives it.
 """
 
 import errno
@@ -37,18 +37,17 @@ if TYPE_CHECKING:
     from quinion.embed.token_counter import TokenCounter
 
 ADDRESS_SPACE, ADDRESS_SPACE_WITH_MODEL = 864 << 20, 1 << 30
-"""Enough for an A0 page at 300 dpi, and little enough that server, workers and Tesseract take
-less than 1.5 GB for a document. What wants more is refused by the kernel, not by luck."""
+"""Limits of a worker's address space, enforced by the kernel. They allow an A0 page at 300 dpi, and
+keep server, workers and Tesseract together under 1.5 GB for a document."""
 MAX_IDLE_MEMORY, MAX_IDLE_MEMORY_WITH_MODEL = 450 << 20, 620 << 20
-"""The address space that a worker may still have after a job, of which it needs 180 MB, or 400 with
-a tokenizer and Tesseract, or 470 to 560 with a model. Damaged files leave something behind, which
-adds up."""
+"""Maximum address space of a worker that is reused after a job. It needs 180 MB, or 400 with a
+tokenizer and Tesseract, or 470 to 560 with a model. Damaged files leak memory, which adds up."""
 PASSAGES_AT_ONCE = 64
 BUFFER, FLUSH_INTERVAL_S = 1 << 16, 0.05
-"""What is is_idle in so little time goes through the pipe together: the server is woken up once
-for a dozen pages. A page that takes longer, by OCR say, is sent at once."""
+"""Replies within this interval are sent together, so that the server wakes up once for a dozen
+pages. A page that takes longer, for example with OCR, is sent at once."""
 MISSING_ERRNOS = frozenset({errno.ENOENT, errno.ENOTDIR, errno.ELOOP})
-"""Why a file can't be opened that was there a moment ago."""
+"""Errors of opening a file that existed when it was found."""
 
 
 def _survey(path: str, first: int, last: int, options: Frame) -> Iterator[Frame]:
@@ -85,7 +84,7 @@ def _read_passages(path: str, extension: str, size: int, tokenizer: str) -> Iter
 
 @cache
 def _counter(tokenizer: str) -> "TokenCounter":
-    # Here, not above: it imports tokenizers, which most jobs do not need.
+    # Imported here because it imports tokenizers, which most jobs do not need.
     from quinion.embed.token_counter import TokenCounter  # noqa: PLC0415
 
     return TokenCounter(Path(tokenizer))
@@ -102,7 +101,7 @@ JOBS: dict[str, Callable[..., Iterator[Frame]]] = {
 
 
 def main(address_space: int = ADDRESS_SPACE, max_idle_memory: int = MAX_IDLE_MEMORY) -> None:
-    """Answer requests until stdin is closed."""
+    """Serve requests until stdin is closed."""
     answers = os.fdopen(os.dup(sys.stdout.fileno()), "wb", BUFFER)
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
     logging.basicConfig(format="%(levelname)s %(name)s: %(message)s")
@@ -125,7 +124,7 @@ def main(address_space: int = ADDRESS_SPACE, max_idle_memory: int = MAX_IDLE_MEM
 
 
 def _listen(stdin: BinaryIO, requests: "queue.SimpleQueue[Frame]") -> None:
-    """Pass requests on; when the server is gone, end this process and all it started."""
+    """Queue requests; when stdin closes, kill this process and its child processes."""
     while header := stdin.read(LENGTH_BYTES):
         requests.put(decode(stdin.read(decode_length(header))))
     os.killpg(0, signal.SIGKILL)
@@ -159,11 +158,11 @@ def _do(job: Callable[..., Iterator[Frame]], arguments: Frame) -> Iterator[Frame
         yield _failure("it needs more memory than a document may take")
     except Exception as error:  # the outermost handler: one bad file costs its own error
         traceback.print_exc()
-        yield _failure(f"the reader gave up with {type(error).__name__}: {error}")
+        yield _failure(f"the reader failed with {type(error).__name__}: {error}")
 
 
 def _is_too_large(max_idle_memory: int) -> bool:
-    """Whether this process has not given back what a document took, where that can be known."""
+    """Whether this process still uses too much memory after a job; False if unknown."""
     try:
         pages = int(Path("/proc/self/statm").read_text().split()[0])
     except OSError:
@@ -172,12 +171,12 @@ def _is_too_large(max_idle_memory: int) -> bool:
 
 
 def _missing(path: str) -> Frame:
-    message = f"File not found: {path}. It has gone, or has become a link, since it was found."
+    message = f"File not found: {path}. It was removed or replaced by a link since it was found."
     return {"error": {"type": FileMissing.__name__, "message": message}}
 
 
 def _failure(reason: str) -> Frame:
-    message = f"The file could not be read: {reason}. Open and save it anew, then try again."
+    message = f"The file could not be read: {reason}. Open and save it again, then retry."
     return {"error": {"type": ExtractionFailed.__name__, "message": message}}
 
 
