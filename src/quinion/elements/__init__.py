@@ -1,1 +1,1 @@
-"""page → figures, tables, equations, diagrams and charts, each with its name and its place."""
+"""Elements: find figures, tables, equations, diagrams and charts, each with label and box."""

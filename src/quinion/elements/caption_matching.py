@@ -24,30 +24,30 @@ from quinion.model.element import Box
 
 TABLE = "table"
 # Distances in points.
-# From a caption to the nearest part of its element, and from that to further parts.
+# Maximum gap between a caption and the nearest part of its element, and between further parts.
 FIRST_GAP = 70.0
 FIGURE_GAP = 46.0
 TABLE_GAP = 16.0
-# Pieces of one table stand no further apart than this.
+# Maximum gap between pieces of one table.
 PIECE_GAP = 6.0
-# Panels of one figure stand no further apart than this.
+# Maximum gap between panels of one figure.
 PANEL_GAP = 22.0
-# Captions this near in height are side by side, if they have no more than this in common.
+# Captions are side by side if their tops differ, and their widths overlap, by less than this.
 MAX_LEVEL_DIFFERENCE = 120.0
 MAX_COMMON_WIDTH = 5.0
-# The least height and width of what is worth showing.
+# Minimum height and width of an element.
 MIN_SIDE = 10.0
-# A obstacle of which so much would be taken in is swallowed.
+# A box must not cover more than this share of an obstacle.
 MAX_OBSTACLE_COVER = 0.3
 
-# What counts for a candidate: the element's size up to this area; for each point of the gap to the
-# caption; a body of the right find; another caption that is nearer.
+# Terms of a candidate's score: its area, up to a maximum; a cost per point of gap to the caption; a
+# bonus for a body of the expected type; a penalty for another caption that is nearer.
 MAX_SCORED_AREA = 40_000.0
 GAP_COST = 1.5
 TYPE_MATCH_BONUS = 80.0
 NEARER_CAPTION_PENALTY = 60.0
-# That figures have their captions below and tables above, that all captions of a page stand on
-# one side, and that one finds nothing there.
+# Bias for figure captions below and table captions above; bias for the side that most captions of
+# the page vote for; penalty for a caption that finds nothing on a side.
 DEFAULT_BIAS = 15.0
 VOTE_BIAS = 40.0
 MISSING_PENALTY = 100.0
@@ -55,14 +55,14 @@ MISSING_PENALTY = 100.0
 
 @dataclass(frozen=True, slots=True)
 class _Candidate:
-    """What was found for a caption in one direction, and how well it fits."""
+    """A possible element box for a caption, and its score."""
 
     box: Box
     score: float
 
 
 def place_captions(layout: PageLayout, captions: Sequence[Caption]) -> list[Box | None]:
-    """For each caption the box of its element; None where there is none to be seen."""
+    """Find the box of each caption's element; None if there is none."""
     boxes: list[Box | None] = [None] * len(captions)
     _place(captions, boxes, find_page_regions(layout, captions))
     if None in boxes:
@@ -72,16 +72,16 @@ def place_captions(layout: PageLayout, captions: Sequence[Caption]) -> list[Box 
 
 
 def _place(captions: Sequence[Caption], boxes: list[Box | None], regions: PageRegions) -> None:
-    """Fill in the boxes of captions that have none yet, the surest first."""
+    """Fill in the missing boxes, the caption with the highest score first."""
     for box in boxes:
         regions = regions if box is None else regions.without(box)
     biases = {is_table: _direction_bias(is_table, captions, regions) for is_table in (True, False)}
 
-    def find(index: int) -> _Candidate | None:
+    def search(index: int) -> _Candidate | None:
         caption = captions[index]
         return _best_candidate(caption, captions, regions, biases[caption.kind == TABLE])
 
-    found = {index: find(index) for index, box in enumerate(boxes) if box is None}
+    found = {index: search(index) for index, box in enumerate(boxes) if box is None}
     candidates = {index: candidate for index, candidate in found.items() if candidate is not None}
     while candidates:
         index = max(candidates, key=lambda key: candidates[key].score)
@@ -90,7 +90,7 @@ def _place(captions: Sequence[Caption], boxes: list[Box | None], regions: PageRe
         for other in [
             key for key, candidate in candidates.items() if candidate.box.overlap(box) > 0
         ]:
-            candidate = find(other)
+            candidate = search(other)
             if candidate is None:
                 del candidates[other]
             else:
@@ -98,9 +98,9 @@ def _place(captions: Sequence[Caption], boxes: list[Box | None], regions: PageRe
 
 
 def _direction_bias(is_table: bool, captions: Sequence[Caption], regions: PageRegions) -> float:
-    """By how much captions of tables (or of others) rather find up than down.
+    """The score bonus of upwards over downwards, for captions of tables (or of others).
 
-    A document sets all captions of a kind on one side, so captions of one page vote.
+    A document places all captions of a kind on the same side, so the captions of a page vote.
     """
     bias = -DEFAULT_BIAS if is_table else DEFAULT_BIAS
     same = [caption for caption in captions if (caption.kind == TABLE) is is_table]
@@ -141,9 +141,11 @@ def _search_up(
     objects = [box for box in clipped if box is not None]
     objects += [box for box in regions.loose if box.y1 <= caption.y0 + CAPTION_OVERLAP]
     tables = merge(regions.tables, PIECE_GAP)
-    others_tables = [box for box in tables if _belongs_to_other_caption(box, caption, others)]
-    obstacles += others_tables
-    objects = [box for box in objects if not any(are_same(box, other) for other in others_tables)]
+    assigned_elsewhere = [box for box in tables if _belongs_to_other_caption(box, caption, others)]
+    obstacles += assigned_elsewhere
+    objects = [
+        box for box in objects if not any(are_same(box, other) for other in assigned_elsewhere)
+    ]
     box = _collect_upwards(caption, objects, obstacles, TABLE_GAP if is_table else FIGURE_GAP)
     if box is None:
         return None
@@ -170,32 +172,32 @@ def _collect_upwards(
             if found is None:
                 continue
             break
-        taken = box if found is None else found | box
-        if not _would_cover(taken, found, box, obstacles):
-            found = taken
+        extended = box if found is None else found | box
+        if not _would_cover(extended, found, box, obstacles):
+            found = extended
     return found
 
 
 def _widen(
     box: Box, caption: Box, objects: Sequence[Box], obstacles: Sequence[Box], others: Sequence[Box]
 ) -> Box:
-    """Take in what stands level with the box: further panels, labels beside an axis."""
+    """Extend the box to objects at its level: further panels, labels beside an axis."""
     changed = True
     while changed:
         changed = False
         for other in objects:
             if other.share_in(box) == 1.0 or not _is_level(other, box):
                 continue
-            taken = box | other
-            if taken == box or _would_cover(taken, box, other, obstacles):
+            extended = box | other
+            if extended == box or _would_cover(extended, box, other, obstacles):
                 continue
             if not _belongs_elsewhere(other, caption, others):
-                box, changed = taken, True
+                box, changed = extended, True
     return box
 
 
 def _cut_at_neighbours(box: Box, caption: Box, others: Sequence[Box]) -> Box:
-    """Where captions stand side by side, each has its part."""
+    """Cut the box halfway to captions beside this one."""
     for other in others:
         are_apart = _common_width(other, caption) < MAX_COMMON_WIDTH
         reaches = _common_width(box, other) > MAX_OBSTACLE_COVER * other.width
@@ -220,7 +222,7 @@ def _score(box: Box, caption: Box, others: Sequence[Box], wanted: Sequence[Box])
 
 
 def _search_sideways(caption: Box, regions: PageRegions) -> _Candidate | None:
-    """A caption in the margin, or next to a small figure."""
+    """Find the element beside a caption in the margin or next to a small figure."""
 
     def distance(box: Box) -> float:
         return max(caption.x0 - box.x1, box.x0 - caption.x1)
@@ -236,7 +238,7 @@ def _search_sideways(caption: Box, regions: PageRegions) -> _Candidate | None:
 
 
 def _clip(box: Box, caption: Box, others: Iterable[Box]) -> Box | None:
-    """The part of a box above the caption and below other captions that stand in it."""
+    """Clip a box to the part above the caption and below other captions inside it."""
     inside = [other.y1 for other in others if other.share_in(box) > SAME and other.y1 <= caption.y0]
     if inside:
         box = replace(box, y0=max(inside))
@@ -250,7 +252,7 @@ def _clip(box: Box, caption: Box, others: Iterable[Box]) -> Box | None:
 
 
 def _belongs_to_other_caption(table: Box, caption: Box, others: Iterable[Box]) -> bool:
-    """Whether a table stands much nearer to a caption on its far side."""
+    """Whether a table is much closer to a caption on its far side."""
     far = [table.y0 - other.y1 for other in others if _faces(other, table)]
     near = caption.y0 - table.y1
     return any(-CAPTION_OVERLAP < distance < near - FRAME_GAP for distance in far)
@@ -273,10 +275,10 @@ def _is_across(obstacle: Box, box: Box) -> bool:
     return _common_width(obstacle, box) > MAX_OBSTACLE_COVER * min(obstacle.width, box.width)
 
 
-def _would_cover(taken: Box, before: Box | None, new: Box, obstacles: Iterable[Box]) -> bool:
-    """Whether a box would take in a obstacle that neither of its parts has in it."""
+def _would_cover(extended: Box, before: Box | None, new: Box, obstacles: Iterable[Box]) -> bool:
+    """Whether the combined box would cover an obstacle that neither of its parts covers."""
     return any(
-        obstacle.share_in(taken) > MAX_OBSTACLE_COVER
+        obstacle.share_in(extended) > MAX_OBSTACLE_COVER
         and obstacle.share_in(new) < MAX_OBSTACLE_COVER
         and (before is None or obstacle.share_in(before) < MAX_OBSTACLE_COVER)
         for obstacle in obstacles
@@ -298,5 +300,5 @@ def _belongs_elsewhere(box: Box, caption: Box, others: Iterable[Box]) -> bool:
 
 
 def _common_width(one: Box, other: Box) -> float:
-    """How much of their widths two boxes share; negative is how far they are apart."""
+    """The horizontal overlap of two boxes; if negative, their distance."""
     return min(one.x1, other.x1) - max(one.x0, other.x0)

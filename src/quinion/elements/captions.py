@@ -1,8 +1,8 @@
-"""Which rows of a page are captions, and what they are captions of. Pure.
+"""Find the captions of a page, with their labels and kinds. Pure.
 
-A caption begins a paragraph, names a kind and a number, and goes on as a title does. A mention
-in running text ("Table 3 shows …") lacks one of these, and an entry of a list of figures ends
-in a page number.
+A caption begins a paragraph with a kind and a number, and continues like a title. A mention in
+running text ("Table 3 shows …") lacks one of these. An entry of a list of figures ends in a page
+number.
 """
 
 import re
@@ -16,7 +16,7 @@ _NUMBER = (
     r"(?:(?:[A-Z]{1,2}[.\-–]?)?\d+(?:[.\-–]\d+)*(?:[a-z]\b|\s?\([a-z]\))?"
     r"|[IVXLC]+\b|[A-Z](?=\s*[.:]))"
 )
-# Words that hardly ever begin a sentence with a number after them, and words that may.
+# Words that with a number rarely begin a sentence, and words that often do.
 _PLAIN_KINDS = r"table|tab\.|figure|fig\.?|plate|exhibit|algorithm|listing"
 _LOOSE_KINDS = r"chart|graph|diagram|scheme|box|map|photo(?:graph)?|illustration|image"
 _CAPTION = re.compile(
@@ -26,12 +26,12 @@ _CAPTION = re.compile(
 )
 _LOOSE = re.compile(_LOOSE_KINDS, re.IGNORECASE)
 _UPPER_NUMBER = re.compile(r"[IVXLC]+|[A-Z]")
-# How a sentence goes on that mentions an element.
+# The continuation of a sentence that mentions an element.
 _MENTION = re.compile(
     r"(?:[a-z]|[,;)\]]|\((?!continued|cont|[a-z]\)))|(?:and|or|to|in|is|are|was|shows?)\b"
 )
 _CONTINUED = re.compile(r"^\W*(?:continued|contd?|cont'd|cont\.)", re.IGNORECASE)
-# Dots, dashes or spaces that lead to a page number; OCR makes all sorts of them.
+# Leaders before a page number: dots, dashes or spaces, in all variants that OCR produces.
 _LEADER = re.compile(r"(?:[.…·_\-–—]\s?){4,}\s*(?:\w{1,5}[.,]?)?$")
 _PAGE_NUMBER = re.compile(r"[\divxlc]{1,5}", re.IGNORECASE)
 _ENDS_IN_NUMBER = re.compile(r"(?:^|\s)\d{1,4}$")
@@ -40,24 +40,24 @@ _LIST_HEADING = re.compile(
     r"|boxes)|contents|illustrations|tables|figures|(?:tables|figures) and (?:tables|figures))\W*$",
     re.IGNORECASE,
 )
-# A list of figures has so many entries at least,
+# A list of figures has at least so many entries,
 _LIST_ENTRIES = 3
-# and its heading is among so many rows at the top.
+# and its heading is among so many rows at the top of the page.
 _TOP_ROWS = 12
-# A caption has no more rows than this; longer ones have swallowed running text.
+# The maximum number of rows of a caption; more rows are running text.
 _MAX_ROWS = 14
-# Rows of one paragraph stand no further apart than this many times their size.
+# The maximum gap between rows of one paragraph, relative to their size.
 _LEADING = 0.65
 _SIZE_STEP = 0.6
-# What is nearer than so many times a row's size is on its line.
+# Rows side by side are on one line if their gap is smaller than this, relative to their size.
 _NEAR = 6.0
-# A caption inside the region of its table stands this near its edge, in points.
+# The maximum distance, in points, of a caption inside its table's region from the region's edge.
 _EDGE = 30.0
 
 
 @dataclass(frozen=True, slots=True)
 class Caption:
-    """A caption: `label` as written, `kind` its first word folded, `text` all of it."""
+    """A caption: `label` as written, `kind` its normalized first word, `text` its full text."""
 
     label: str
     kind: str
@@ -67,7 +67,7 @@ class Caption:
 
 
 def find_captions(layout: PageLayout) -> list[Caption]:
-    """The captions of a page, in the order of its rows."""
+    """Find the captions of a page, in the order of its rows."""
     found: list[Caption] = []
     for index, row in enumerate(layout.rows):
         match = _CAPTION.match(row.text)
@@ -77,7 +77,7 @@ def find_captions(layout: PageLayout) -> list[Caption]:
 
 
 def begins_caption(text: str) -> bool:
-    """Whether a row begins as captions do."""
+    """Whether a row begins like a caption."""
     return _CAPTION.match(text) is not None
 
 
@@ -103,7 +103,7 @@ def _is_caption(layout: PageLayout, row: Row, match: re.Match[str]) -> bool:
 
 
 def _stands_alone(layout: PageLayout, row: Row) -> bool:
-    """Whether nothing else is near on the same line."""
+    """Whether no other row is near on the same line."""
     return not any(
         other is not row
         and _are_level(row, other)
@@ -113,7 +113,7 @@ def _stands_alone(layout: PageLayout, row: Row) -> bool:
 
 
 def _is_lower_roman(match: re.Match[str]) -> bool:
-    # The pattern ignores case, and "table i" or "figure c" is no number.
+    # The pattern ignores case, but the "i" of "table i" or the "c" of "figure c" is not a number.
     number = match["number"]
     return number.isalpha() and not _UPPER_NUMBER.fullmatch(number)
 
@@ -125,7 +125,7 @@ def _is_styled(layout: PageLayout, row: Row) -> bool:
 
 
 def _begins_paragraph(layout: PageLayout, row: Row) -> bool:
-    """Whether no sentence runs into this row from the one above, or from the left."""
+    """Whether no sentence continues into this row from above or from the left."""
     for other in layout.rows:
         if other is row:
             continue
@@ -161,7 +161,7 @@ def _row_above(rows: Sequence[Row], row: Row) -> Row | None:
 
 
 def is_list(layout: PageLayout) -> bool:
-    """Whether the page lists figures or tables rather than having them."""
+    """Whether the page is a list of figures or tables."""
     entries = sum(1 for row in layout.rows if begins_caption(row.text) and _is_entry(layout, row))
     if entries >= _LIST_ENTRIES:
         return True
@@ -177,7 +177,7 @@ def is_list(layout: PageLayout) -> bool:
 
 
 def _is_entry(layout: PageLayout, row: Row) -> bool:
-    """Whether a row leads to a page number, on its own or with the piece at the far right."""
+    """Whether a row ends in a page number, itself or with a piece at the far right."""
     if _LEADER.search(row.text):
         return True
     for other in layout.rows:
@@ -191,7 +191,7 @@ def _is_entry(layout: PageLayout, row: Row) -> bool:
 
 
 def _stands_alone_at_right(layout: PageLayout, number: Row) -> bool:
-    # A page number ends its line; a table's cell beside a caption hardly stands there.
+    # A page number is at the right edge; a table's cell beside a caption rarely is.
     edge = max((row.box.x1 for row in layout.rows), default=number.box.x1)
     return edge - number.box.x1 < 2 * number.size
 
@@ -209,7 +209,7 @@ def _build(layout: PageLayout, index: int, match: re.Match[str]) -> Caption:
 
 
 def _continues(layout: PageLayout, rows: Sequence[Row], row: Row) -> bool:
-    """Whether a caption that has these rows has this one too."""
+    """Whether a caption of these rows continues with this row."""
     first, last = rows[0], rows[-1]
     if begins_caption(row.text) or abs(row.size - first.size) > _SIZE_STEP:
         return False
@@ -240,7 +240,7 @@ def _are_level(one: Row, other: Row) -> bool:
 
 
 def _drop_repeats(captions: Sequence[Caption]) -> list[Caption]:
-    """One caption for a label in one place: some are printed twice to look bold."""
+    """Drop repeated captions: some files print them twice to look bold."""
     kept: list[Caption] = []
     for caption in captions:
         if not any(

@@ -1,9 +1,9 @@
-"""Pictures of pages and of parts of them, sharp enough to read and small enough to send.
+"""Render pages and parts of pages as PNGs, readable and small enough to send.
 
-A picture is a PNG. One that would be too large first loses colours, which drawings and text
-hardly show, and then pixels.
+A picture over the limit first loses colours, which is hardly visible in drawings and text, and then
+resolution.
 """
-# PyMuPDF says that it has types, and leaves most of its functions without.
+# PyMuPDF is marked as typed, but most of its functions have no annotations.
 # mypy: allow-untyped-calls
 
 import io
@@ -19,7 +19,7 @@ from quinion.errors import InvalidInput
 from quinion.model.element import Box
 
 _POINTS_PER_INCH = 72
-# What is cut out keeps this much of the page around it, in points.
+# The margin around a crop, in points.
 MARGIN = 4.0
 _PALETTE = 256
 _MIN_SCALE = 0.1
@@ -27,9 +27,9 @@ _MIN_SCALE = 0.1
 
 @dataclass(frozen=True, slots=True)
 class PictureLimits:
-    """The resolution aimed at, and what a picture may not exceed.
+    """The target resolution and the limits of a picture.
 
-    The defaults keep an answer under 1 MiB when the picture is sent as base64.
+    The defaults keep a reply under 1 MiB with the picture in Base64.
     """
 
     dpi: int = 200
@@ -38,7 +38,7 @@ class PictureLimits:
 
 
 def render_page(path: Path, page: int, limits: PictureLimits | None = None) -> bytes:
-    """A page (1-based) as a PNG.
+    """Render a page (1-based) as a PNG.
 
     Raises:
         InvalidInput: the document has no such page.
@@ -48,10 +48,10 @@ def render_page(path: Path, page: int, limits: PictureLimits | None = None) -> b
 
 
 def crop(path: Path, page: int, box: Box | None, limits: PictureLimits | None = None) -> bytes:
-    """The part of a page (1-based) in the box and a little around it, as a PNG.
+    """Render the box on a page (1-based), with a margin, as a PNG.
 
     Raises:
-        InvalidInput: the document has no such page, or the box lies outside of it.
+        InvalidInput: the document has no such page, or the box is outside of it.
         ExtractionFailed: the file or the page is damaged.
     """
     limits = limits or PictureLimits()
@@ -70,7 +70,7 @@ def _render(page: pymupdf.Page, box: Box | None, limits: PictureLimits) -> bytes
         wide = box.grow(MARGIN)
         clip = pymupdf.Rect(wide.x0, wide.y0, wide.x1, wide.y1) & page.rect
     if clip.is_empty:
-        raise InvalidInput(f"Nothing of page {page.number + 1} lies in the box {box}.")
+        raise InvalidInput(f"The box {box} is outside of page {page.number + 1}.")
     scale = min(limits.dpi / _POINTS_PER_INCH, limits.max_side / max(clip.width, clip.height))
     while True:
         pixels = page.get_pixmap(matrix=pymupdf.Matrix(scale, scale), clip=clip, alpha=False)

@@ -1,10 +1,9 @@
-"""file → elements: what the pipeline calls.
+"""Find the elements of a PDF or an image file: the entry point of this package.
 
-Everything here blocks and runs in worker processes of its own kind. Arguments and results are
-plain data, so that they can cross a process boundary, and each process can be given a range of
-pages.
+All functions are blocking and run in element workers. Arguments and results are plain data, so they
+can cross a process boundary. A range of pages can be assigned to each process.
 """
-# PyMuPDF says that it has types, and leaves most of its functions without.
+# PyMuPDF is marked as typed, but most of its functions have no annotations.
 # mypy: allow-untyped-calls
 
 from collections.abc import Iterator, Sequence
@@ -25,10 +24,10 @@ from quinion.elements.text_page import (
 from quinion.errors import ExtractionFailed
 from quinion.model.element import Box, Element
 
-# With fewer characters a page has no text layer worth the name.
+# A text layer with fewer characters does not count.
 MIN_LAYER_CHARACTERS = 10
-# From so many letters written up or down a page, and from this part of all, it is read turned
-# as well.
+# A page with at least so many letters running up or down, and this share of all letters, is also
+# analysed rotated.
 MIN_ROTATED_LETTERS = 60
 MIN_ROTATED_SHARE = 0.15
 
@@ -44,19 +43,19 @@ class PageElements:
 def find_elements(
     path: Path, first: int, last: int, read_words: ReadWords | None = None
 ) -> Iterator[PageElements]:
-    """The elements of the pages from `first` to `last` (1-based, both included), page by page.
+    """Yield the elements of the pages from `first` to `last` (1-based, both included).
 
-    Without `read_words` a page that is one image has no elements.
+    Without `read_words` (OCR), a page that is one image has no elements.
 
     Raises:
-        ExtractionFailed: the file or a page is damaged; also what `read_words` raises.
+        ExtractionFailed: the file or a page is damaged; errors of `read_words` pass through.
     """
     with open_document(path) as document:
         style = find_style(document)
         for number in range(first, last + 1):
             with report_damage(path, number):
                 elements = _find_on_page(document[number - 1], number, style, read_words)
-            # What was decoded for one page is of no use for the next, and adds up.
+            # Free MuPDF's cache of decoded images: it is useless for the next page, and grows.
             pymupdf.TOOLS.store_shrink(100)
             yield PageElements(number, elements)
 
@@ -66,7 +65,7 @@ def open_document(path: Path) -> Iterator[pymupdf.Document]:
     """Open a PDF or an image file.
 
     Raises:
-        ExtractionFailed: damaged, without pages, or locked by a password.
+        ExtractionFailed: damaged, without pages, or password-protected.
     """
     try:
         document = pymupdf.open(path)
@@ -89,7 +88,7 @@ def open_document(path: Path) -> Iterator[pymupdf.Document]:
 
 @contextmanager
 def report_damage(path: Path, number: int) -> Iterator[None]:
-    """Say which page it was that PyMuPDF stumbled over."""
+    """Convert PyMuPDF's errors to `ExtractionFailed` with the page number."""
     try:
         yield
     except DAMAGE as cause:
@@ -128,7 +127,7 @@ def _find_scanned(page: pymupdf.Page, number: int, read_words: ReadWords) -> lis
 
 
 def _find_rotated(page: pymupdf.Page, number: int, style: Style, is_up: bool) -> list[Element]:
-    """What is found with the page turned so that rows written up (or down) it are level."""
+    """Find elements with the page rotated so that rows running up (or down) are horizontal."""
     width, height = page.rect.width, page.rect.height
     page.set_rotation(90 if is_up else 270)
     page.remove_rotation()
@@ -145,7 +144,7 @@ def _find_rotated(page: pymupdf.Page, number: int, style: Style, is_up: bool) ->
 
 
 def _merge(upright: Sequence[Element], turned: Sequence[Element]) -> list[Element]:
-    """Both, without the nameless ones that the other sees too."""
+    """Merge both lists, without unlabelled elements that the other list has too."""
 
     def is_seen(element: Element, others: Sequence[Element]) -> bool:
         return any(

@@ -1,8 +1,8 @@
-"""Numbered equations, and display formulas without a number. Pure.
+"""Find numbered equations, and display formulas without a number. Pure.
 
-A number in brackets at the end of a line, with mathematics before it on the same level, is an
-equation's number. What belongs to it is found from the number: rows that touch, up and down,
-as fractions and sums do, as long as they are not sentences.
+A number in brackets at the end of a line, with mathematics before it at the same level, is an
+equation's number. From there the equation grows by rows that touch it from above and below, like
+parts of fractions and sums, unless they are sentences.
 """
 
 import re
@@ -21,7 +21,7 @@ _RELATION = re.compile(r"[=<>≤≥≈≠∈→←≡∝≃∼⇔≪≫¼]")
 _STEPS = re.compile(r"(\d+)([a-z]?)")
 _WORD = re.compile(r"[A-Za-z]{4,}")
 _FUNCTIONS = frozenset({"arcsin", "arccos", "arctan", "sinh", "cosh", "tanh", "sign", "where"})
-# Where a number in brackets at the end of a row is a year or a reference.
+# Regions in which a number in brackets at the end of a row is a year or a reference.
 _ELSEWHERE = (
     RegionKind.HEADER,
     RegionKind.FOOTER,
@@ -29,19 +29,19 @@ _ELSEWHERE = (
     RegionKind.HEADING,
     RegionKind.PICTURE,
 )
-# An equation reaches no further than this, in points.
+# Maximum height of an equation, in points.
 MAX_HEIGHT = 130.0
-# So many words on a row are a sentence.
+# A row with so many words is a sentence.
 SENTENCE = 5
-# From here on a row is set as mathematics.
+# Minimum share of mathematical letters in an equation.
 MATH = 0.12
-# From here on it is nothing else.
+# Minimum share in a row that is certainly part of an equation.
 PART = 0.4
 
 
 @dataclass(frozen=True, slots=True)
 class Equation:
-    """`label` is the number as written, with its brackets; empty where there is none."""
+    """An equation; `label` is its number as written, with brackets, or empty."""
 
     label: str
     box: Box
@@ -49,7 +49,7 @@ class Equation:
 
 
 def find_equations(layout: PageLayout, occupied: Sequence[Box]) -> list[Equation]:
-    """The equations of a page outside the boxes that are occupied."""
+    """Find the equations of a page outside of the occupied boxes."""
     rows = [row for row in layout.rows if not any(box.holds(row.box.centre) for box in occupied)]
     numbered = [(row, label) for row in rows if (label := _label(layout, row, rows)) is not None]
     found = [_gather(layout, row, label, rows, numbered) for row, label in numbered]
@@ -73,7 +73,7 @@ def _label(layout: PageLayout, row: Row, rows: Sequence[Row]) -> str | None:
         return None
     if match.re is _NAMED_AT_END:
         return match[1]
-    # OCR reads dashes too long, and spaces beside them.
+    # OCR reads dashes as long ones, with spaces around them.
     return match[0].rstrip(" .,;").replace("—", "-").replace(" ", "")
 
 
@@ -125,7 +125,7 @@ def _gather(
 
 
 def _with_region(layout: PageLayout, box: Box, others: Iterable[Row]) -> Box:
-    """The combined of a formula that the layout model sees, if no other number stands in it."""
+    """Extend a box to the layout model's formula region, unless that contains another number."""
     region = layout.region_at(box)
     if region is None or region.kind is not RegionKind.FORMULA:
         return box
@@ -134,7 +134,7 @@ def _with_region(layout: PageLayout, box: Box, others: Iterable[Row]) -> Box:
 
 
 def _left_edge(layout: PageLayout, number: Row) -> float:
-    """How far to the left the number's column reaches."""
+    """The left edge of the number's column."""
     middle = (layout.frame.x0 + layout.frame.x1) / 2
     columns = [
         region.box
@@ -157,7 +157,7 @@ def _is_two_columned(layout: PageLayout) -> bool:
 
 def _touches(row: Row, box: Box) -> bool:
     common = min(row.box.y1, box.y1) - max(row.box.y0, box.y0)
-    # Parts of fractions and matrices hang together by less than lines of text do.
+    # Parts of fractions and matrices overlap less than lines of text do.
     is_part = row.math > PART and box.x0 < row.box.centre[0] < box.x1
     return common > (-1.0 if is_part else 1.5)
 
@@ -178,8 +178,8 @@ def _is_mathematics(layout: PageLayout, parts: Sequence[Row], text: str, label: 
     if not formula.strip():
         return False
     if layout.from_ocr:
-        # A number by itself at the end of a line is enough: signs are often misread.
-        # A plain one is as likely a sum in brackets.
+        # A separate number at the end of a line is enough, because OCR often misreads signs.
+        # A plain integer is not: it may be an amount in brackets.
         alone = parts[0].text.replace(" ", "").replace("—", "-").strip(".,;") == label
         return bool(_RELATION.search(formula)) or (alone and not label.strip("()[]").isdigit())
     region = layout.region_at(bounding_box(row.box for row in parts))
@@ -191,10 +191,10 @@ def _is_mathematics(layout: PageLayout, parts: Sequence[Row], text: str, label: 
 
 
 def _correct_numbers(equations: Sequence[Equation]) -> list[Equation]:
-    """Equations with numbers that OCR has misread put right.
+    """Correct equation numbers that OCR has misread.
 
-    Numbers ascend. One that does not, and would with some of its eights read as threes in one
-    way only, is occupied to be that.
+    Numbers ascend. OCR reads 3 as 8, so a number out of order is replaced if exactly one choice of
+    its eights as threes restores the order.
     """
     corrected = list(equations)
     for index in range(1, len(corrected) - 1):

@@ -12,30 +12,30 @@ from quinion.elements.page_layout import PageLayout, Region, RegionKind, Row, me
 from quinion.elements.page_regions import INSIDE, SAME, find_obstacles
 from quinion.model.element import Box, Element, ElementType, Rows, fold_label
 
-# What has no caption is shown from this size on (points, and part of the page).
+# The minimum size of a picture without a caption (points, and share of the page).
 MIN_SIDE = 56.0
 MIN_AREA = 0.01
-# Logos and rules stand in the margins at the top and the bottom.
+# Logos and rules are in the top and bottom margins (shares of the page's height).
 MARGINS = (0.09, 0.93)
-# Patches this near are one picture.
+# Patches this near, in points, are one picture.
 NEAR = 10.0
-# A patch of which text covers so much is a box around a text.
+# A patch of which text covers this share is a text box.
 TEXT_COVER = 0.25
 # A table of which text covers less is a drawing.
 TABLE_COVER = 0.04
-# How much of the text inside and around an element is kept, in characters.
+# The maximum length of an element's text and context, in characters.
 MAX_TEXT = 4_000
 MAX_CONTEXT = 800
-# Cells belong to a table whose box has so much in common with theirs.
+# The minimum overlap of a grid of cells with its table's box.
 MIN_OVERLAP = 0.3
-# A table has so many rows and columns at least.
+# A table has at least so many rows and columns,
 MIN_CELLS = 2
-# and no rules beyond this part of the page.
+# and its rules enclose less than this share of the page.
 MAX_TABLE = 0.9
 
 
 def find_on_page(layout: PageLayout) -> list[Element]:
-    """The elements of a page from top to bottom; those that have no label have an empty one."""
+    """Find the elements of a page, from top to bottom; unlabelled ones have an empty label."""
     if is_list(layout):
         return []
     captions = find_captions(layout)
@@ -94,7 +94,7 @@ def _unlabelled_tables(
             continue
         rows = _rows_in(layout, box)
         if _cover(rows, box) < TABLE_COVER:
-            continue  # a drawing within its frame
+            continue  # a framed drawing
         yield Element(
             ElementType.TABLE,
             "",
@@ -130,7 +130,7 @@ def _unlabelled_pictures(
 
 
 def _with_rules(layout: PageLayout, table: Box) -> Box:
-    """A table with the rules around it."""
+    """Extend a table's box to the rules around it."""
     for patch in layout.pictures:
         if table.share_in(patch) > INSIDE and patch.area < MAX_TABLE * layout.frame.area:
             table |= patch
@@ -156,7 +156,7 @@ def _is_text_box(box: Box, rows: Sequence[Row], obstacles: Sequence[Region]) -> 
 
 
 def _cover(rows: Sequence[Row], box: Box) -> float:
-    """The part of a box that text covers."""
+    """The share of a box that text covers."""
     return sum(row.box.overlap(box) for row in rows) / box.area
 
 
@@ -169,7 +169,7 @@ def _text(rows: Iterable[Row]) -> str:
 
 
 def _cells(layout: PageLayout, box: Box) -> Rows | None:
-    """The cells of the grid that fits the box best."""
+    """The cells of the grid that matches the box best."""
     fitting = [grid for grid in layout.grids if grid.box.share_in(box) > SAME]
     best = max(fitting, key=lambda grid: grid.box.iou(box), default=None)
     if best is None or best.box.iou(box) < MIN_OVERLAP or len(best.rows) < MIN_CELLS:
@@ -210,7 +210,7 @@ def _distance(one: Box, other: Box) -> float:
 
 
 def label_unlabelled(elements: Sequence[Element]) -> tuple[Element, ...]:
-    """Give those without a label one that says page and place: `Figure p12-1`."""
+    """Give unlabelled elements a label of page and number: `Figure p12-1`."""
     counts: dict[ElementType, int] = {}
     named = []
     for element in elements:

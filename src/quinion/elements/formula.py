@@ -1,12 +1,11 @@
-"""A formula as a picture, set anew from its LaTeX, without TeX.
+"""Render a formula from its LaTeX as a picture, without TeX.
 
-The LaTeX comes from a model, which may have misread the page or been misled by it. It is
-therefore limited in length, in size and in processor time, and refused where ziamath would show
-something else than the formula: it prints the name of a command that it does not know, and a
-box for a character that its font has not. Whoever asks has the original's picture to show
-instead.
+The LaTeX comes from a vision model, which may have misread the page or followed instructions on it.
+So length, size and processor time are limited. LaTeX that ziamath would render wrongly is refused:
+ziamath prints the name of an unknown command, and a box for a character that its font lacks. The
+caller can show the picture of the original instead.
 """
-# PyMuPDF says that it has types, and leaves most of its functions without.
+# PyMuPDF is marked as typed, but most of its functions have no annotations.
 # mypy: allow-untyped-calls
 
 import re
@@ -24,16 +23,16 @@ try:
     from ziamath.zmath import Math
 except ImportError as error:
     raise ExtraMissing(
-        f"A formula cannot be set from its LaTeX: {error}. Run: pip install 'quinion[formulas]'"
+        f"Formulas cannot be rendered: {error}. Run: pip install 'quinion[formulas]'"
     ) from error
 
 from quinion.elements.mupdf import pymupdf
 
 MAX_CHARACTERS = 2_000
 MAX_CPU_S = 3.0
-"""Formulas of books take up to one; each level of nesting takes twice as long as the last."""
+"""Formulas of books take up to one second; each level of nesting doubles the time."""
 MAX_POINTS = 4_000
-"""Of a side, in letters of 24 points. A wider one could not be read at the size of a picture."""
+"""Maximum side at a font size of 24 points. A wider formula is unreadable at a picture's size."""
 MAX_PIXELS = 2_000
 SCALE = 2.5
 
@@ -42,15 +41,15 @@ _MARGIN_POINTS = 8
 _MIN_POINTS = 2.0
 _INVISIBLE = ("Z", "C")
 
-# The SVG that PyMuPDF reads has no <symbol>.
+# PyMuPDF does not support <symbol> in SVG.
 config.svg2 = False
 
 
 def render_formula(latex: str) -> bytes:
-    """The formula as a PNG. To be called in a process's main thread, which alone gets signals.
+    """Render the formula as a PNG. Call it in the main thread, because only that gets signals.
 
     Raises:
-        InvalidInput: the LaTeX cannot be set as it is meant.
+        InvalidInput: the LaTeX cannot be rendered correctly.
     """
     if len(latex) > MAX_CHARACTERS:
         raise InvalidInput(f"A formula may have {MAX_CHARACTERS} characters; it has {len(latex)}.")
@@ -63,8 +62,8 @@ def render_formula(latex: str) -> bytes:
             svg = math.svg()
     except InvalidInput:
         raise
-    except Exception as error:  # ziamath and its parser raise whatever they stumble over
-        raise InvalidInput(f"The LaTeX cannot be set ({type(error).__name__}).") from error
+    except Exception as error:  # ziamath and its parser raise exceptions of many types
+        raise InvalidInput(f"The LaTeX cannot be rendered ({type(error).__name__}).") from error
     return _paint(svg)
 
 
@@ -77,25 +76,25 @@ def _check_brackets(latex: str) -> None:
     else:
         if depth == 0:
             return
-    raise InvalidInput("The LaTeX has a brace without its other half, or a dollar sign.")
+    raise InvalidInput("The LaTeX has an unbalanced brace or a dollar sign.")
 
 
 def _check_words(math: Math) -> None:
     for words in math.element.itertext():
         if "\\" in words and words != "\\":
-            raise InvalidInput(f"The LaTeX has something that is not known here: {words[:40]!r}.")
+            raise InvalidInput(f"The LaTeX has an unknown command: {words[:40]!r}.")
         for character in words:
             shown = not unicodedata.category(character).startswith(_INVISIBLE)
             if shown and math.font.glyphindex(character) == 0:
-                raise InvalidInput(f"There is no {character!r} in the font for formulas.")
+                raise InvalidInput(f"The font for formulas has no {character!r}.")
 
 
 def _check_size(math: Math) -> None:
     width, height = math.getsize()
     if min(width, height) < _MIN_POINTS:
-        raise InvalidInput("The LaTeX has nothing in it to be seen.")
+        raise InvalidInput("The LaTeX renders as an empty picture.")
     if max(width, height) > MAX_POINTS:
-        raise InvalidInput("The formula is too large to be read as a picture.")
+        raise InvalidInput("The formula is too large for a readable picture.")
 
 
 def _paint(svg: str) -> bytes:
@@ -109,10 +108,10 @@ def _paint(svg: str) -> bytes:
 
 @contextmanager
 def _limited_time() -> Iterator[None]:
-    """Processor time, so that a busy machine makes no difference."""
+    """Limit processor time, not wall time, so that a busy machine makes no difference."""
 
     def stop(_number: int, _frame: FrameType | None) -> NoReturn:
-        raise InvalidInput(f"The LaTeX takes more than {MAX_CPU_S:g} seconds to be set.")
+        raise InvalidInput(f"The LaTeX takes more than {MAX_CPU_S:g} seconds to render.")
 
     before = signal.signal(signal.SIGPROF, stop)
     signal.setitimer(signal.ITIMER_PROF, MAX_CPU_S)

@@ -1,8 +1,8 @@
-"""Where a page has ink that is not text: the patches that figures are made of.
+"""Find patches of ink that is not text: the parts of figures.
 
-A page is looked at with one pixel to the point and through a coarse grid; cells with ink that
-touch are one patch. So thousands of strokes of a map cost what one photograph does, what is
-drawn in white or clipped away is not there, and a scan and a page of vectors are the same.
+The page is rendered at one pixel per point and divided into a coarse grid; adjacent cells with ink
+form a patch. So a map of thousands of strokes costs as much as one photograph, clipped or white
+content is ignored, and scans and vector pages are treated alike.
 """
 
 from collections.abc import Iterable, Iterator
@@ -12,20 +12,20 @@ from numpy.typing import NDArray
 
 from quinion.model.element import Box
 
-# A pixel is ink when it differs so much from the paper (of 255). On a clean page charts have
-# pale areas; on a scan paper has shades.
+# A pixel is ink if it differs by more than this from the paper (of 255). Charts on clean pages have
+# pale areas; on scans the paper has shades.
 CONTRAST = 24
 SCAN_CONTRAST = 36
-# The side of a cell in points. Patches nearer than one to two cells are one.
+# The side of a cell in points. Patches closer than one to two cells are merged.
 CELL = 4
 # Patches smaller than this on both sides are dots, bullets and leftovers of letters.
 SPECK = 6.0
-# Text is blotted out with this margin: letters reach over their boxes.
+# Text is erased with this margin, because letters extend beyond their boxes.
 MARGIN = 1.5
-# So many points at the edge of a page show where the paper ended in the scanner.
+# So many points at each edge of a page may show the edge of the paper in the scanner.
 EDGE = 3
 
-# What is longer than this part of a side, and thinner than the rest of the other, is a strip.
+# A strip is longer than this share of a side, and thinner than the remaining share of the other.
 STRIP = 0.8
 _DARK = 128
 
@@ -37,10 +37,10 @@ def find_patches(
     text: Iterable[Box],
     contrast: int = CONTRAST,
 ) -> list[Box]:
-    """Boxes around what is neither paper nor text.
+    """Find boxes around ink that is not text.
 
-    `pixels` is the page in shades of grey, one pixel to the point. Where images are placed does
-    not matter: often they are clipped, or are white, or cover the whole page in bands.
+    `pixels` is the page in grey, at one pixel per point. The positions of images in the file are
+    not used, because images are often clipped, white, or cover the entire page in bands.
     """
     ink = _find_ink(pixels, contrast)
     for box in text:
@@ -56,7 +56,7 @@ def find_patches(
 
 
 def _is_strip(patch: Box, width: int, height: int) -> bool:
-    """Whether a patch runs along a whole side of the page: decoration, or a scanner's shadow."""
+    """Whether a patch runs along a full side of the page: decoration, or a scanner's shadow."""
     along = patch.height > STRIP * height and patch.width < (1 - STRIP) * width
     across = patch.width > STRIP * width and patch.height < (1 - STRIP) * height
     at_side = patch.x0 <= 2 * EDGE or patch.x1 >= width - 2 * EDGE
@@ -65,7 +65,7 @@ def _is_strip(patch: Box, width: int, height: int) -> bool:
 
 
 def _find_ink(pixels: NDArray[np.uint8], contrast: int) -> Mask:
-    """What is darker than the paper, or lighter where the paper is dark."""
+    """Find pixels that are darker than the paper, or lighter if the paper is dark."""
     paper = int(np.bincount(pixels.ravel()).argmax())
     difference = paper - pixels.astype(np.int16)
     return np.greater(difference if paper >= _DARK else -difference, contrast)
@@ -89,7 +89,7 @@ def _to_cells(ink: Mask) -> Mask:
 
 
 def _components(cells: Mask) -> Iterator[tuple[int, int, int, int]]:
-    """First and last row and column of cells that touch, corners included."""
+    """Yield the first and last row and column of each group of adjacent cells (8 neighbours)."""
     left = {(int(y), int(x)) for y, x in zip(*np.nonzero(cells), strict=True)}
     while left:
         stack = [left.pop()]
@@ -105,7 +105,7 @@ def _components(cells: Mask) -> Iterator[tuple[int, int, int, int]]:
 
 
 def _tighten(patch: tuple[int, int, int, int], ink: Mask) -> Box:
-    """Around the ink in these cells."""
+    """Shrink a patch of cells to the box around its ink."""
     top, left = patch[0] * CELL, patch[2] * CELL
     part = ink[top : (patch[1] + 1) * CELL, left : (patch[3] + 1) * CELL]
     ys, xs = np.nonzero(part.any(axis=1))[0], np.nonzero(part.any(axis=0))[0]

@@ -1,4 +1,4 @@
-"""Figure, diagram or chart: from the words of a caption, and from what is inside. Pure."""
+"""Tell figures, diagrams and charts apart, by caption and by content. Pure."""
 
 import re
 from collections.abc import Sequence
@@ -26,13 +26,13 @@ _CHART_WORDS = re.compile(
     re.IGNORECASE,
 )
 _TICK = re.compile(r"[-−+]?[\d.,]+\s?%?")
-# So many numbers in line, beside or below each other, are the ticks of an axis.
+# So many aligned numbers, beside or below each other, are the ticks of an axis.
 _TICKS = 4
 _LINE_UP = 3.0
 
 
 def find_type(kind: str, caption: str, rows: Sequence[Row]) -> ElementType:
-    """The type of an element whose caption begins with `kind` and which has these rows inside."""
+    """The type of an element, from its caption, which begins with `kind`, and the rows inside."""
     if kind in _BY_KIND:
         return _BY_KIND[kind]
     if _DIAGRAM_WORDS.search(caption):

@@ -1,9 +1,9 @@
-"""PyMuPDF with its page-layout model, and how both are told to behave.
+"""Import and configure PyMuPDF with its page-layout model.
 
-Only worker processes for elements import this. The workers that read text import
-`quinion.extract.pdf.mupdf` instead, which keeps the model out; one process cannot do both.
+Only workers for elements and Markdown import this. Workers that read text import
+`quinion.extract.pdf.mupdf` instead, which blocks the model; one process cannot do both.
 """
-# PyMuPDF says that it has types, and leaves most of its functions without.
+# PyMuPDF is marked as typed, but most of its functions have no annotations.
 # mypy: allow-untyped-calls
 
 import logging
@@ -19,21 +19,21 @@ def _single_threaded_options() -> onnxruntime.SessionOptions:
     return options
 
 
-# Pages are spread over processes already. With its default of a thread for each core the model
-# costs half as much processor time again, and the threads of two workers wait for each other.
-# PyMuPDF offers no setting for it, and nothing else in such a process makes a session.
+# Pages run in parallel in several processes already. With its default of one thread per core the
+# model costs half as much processor time again, and the threads of two workers wait for each other.
+# PyMuPDF has no setting for it, and no other code in this process creates a session.
 onnxruntime.SessionOptions = _single_threaded_options
 
 import pymupdf  # noqa: E402  (it has to come after the line above)
 import pymupdf.layout  # noqa: E402
 
-# A worker's standard output is its channel to the parent, and PyMuPDF prints there what it
-# thinks of damaged files. What a user must know arrives as an exception.
+# A worker's stdout is its channel to the parent, and PyMuPDF prints messages about damaged files
+# there. Errors that a user must know arrive as exceptions.
 pymupdf.TOOLS.mupdf_display_errors(False)
 pymupdf.TOOLS.mupdf_display_warnings(False)
 pymupdf.set_messages(pylogging_name=__name__, pylogging_level=logging.DEBUG)
 
 DAMAGE = (RuntimeError, ValueError, pymupdf.mupdf.FzErrorBase)
-"""What PyMuPDF raises at files that it cannot make sense of."""
+"""Exceptions that PyMuPDF raises for damaged files."""
 
 __all__ = ["DAMAGE", "pymupdf"]

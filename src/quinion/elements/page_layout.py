@@ -1,7 +1,7 @@
-"""A page as this stage sees it: rows of text, regions, pictures and grids of cells. Pure data.
+"""Page layout: rows of text, regions, pictures and grids of cells. Pure data.
 
-A layout is made from a text layer (`layer`) or from pixels and OCR (`scan`); from there on
-nothing knows which it was.
+A layout is built from a text layer (`text_page`) or from pixels and OCR (`scanned_page`). The
+modules that use it depend on neither.
 """
 
 from collections.abc import Iterable
@@ -13,7 +13,7 @@ from quinion.model.element import Box, Rows
 
 
 class RegionKind(StrEnum):
-    """What the layout model calls a part of a page."""
+    """The layout model's classes of regions."""
 
     TEXT = "text"
     TITLE = "title"
@@ -34,15 +34,15 @@ PROSE = frozenset(RegionKind) - {
     RegionKind.PICTURE,
     RegionKind.FORMULA,
 }
-"""What is there to be read from line to line, or stands at the edge of the page."""
+"""Regions of running text, and headers and footers."""
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A row of text that runs from left to right.
+    """A horizontal row of text.
 
-    `size` is in points. `font` is empty after OCR. `block` tells paragraphs apart, as far as
-    the file does. `math` is the part of its letters that are set as mathematics, 0 to 1.
+    `size` is in points. `font` is empty after OCR. `block` is the number of the paragraph, as far
+    as the file has paragraphs. `math` is the share of mathematical letters, 0 to 1.
     """
 
     text: str
@@ -57,13 +57,15 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Region:
+    """A region that the layout model found."""
+
     kind: RegionKind
     box: Box
 
 
 @dataclass(frozen=True, slots=True)
 class Grid:
-    """The cells of a table, and where it stands."""
+    """The cells of a table, and its box."""
 
     box: Box
     rows: Rows
@@ -71,7 +73,7 @@ class Grid:
 
 @dataclass(frozen=True, slots=True)
 class Style:
-    """How most of a document's text is set; `font` is empty and `size` 0 where none is known."""
+    """The body font of a document; `font` is empty and `size` 0 if unknown."""
 
     font: str = ""
     size: float = 0.0
@@ -79,9 +81,9 @@ class Style:
 
 @dataclass(frozen=True, slots=True)
 class PageLayout:
-    """A page. `pictures` are patches of ink that is not text: images and line work.
+    """The layout of a page. `pictures` are patches of ink that is not text: images and line work.
 
-    `from_ocr` says that letters may be misread, and that nothing is known of fonts.
+    With `from_ocr`, letters may be misread, and fonts are unknown.
     """
 
     number: int
@@ -98,18 +100,18 @@ class PageLayout:
         return [region for region in self.regions if region.kind in kinds]
 
     def region_at(self, box: Box) -> Region | None:
-        """The region that the middle of the box lies in; the smallest where there are several."""
+        """The region that contains the centre of the box; the smallest if there are several."""
         found = [region for region in self.regions if region.box.holds(box.centre)]
         return min(found, key=lambda region: region.box.area, default=None)
 
 
 def bounding_box(boxes: Iterable[Box]) -> Box:
-    """The smallest box around all of them, of which there must be one at least."""
+    """The smallest box around all boxes; there must be at least one."""
     return reduce(Box.__or__, boxes)
 
 
 def merge(boxes: Iterable[Box], margin: float) -> list[Box]:
-    """Boxes that overlap, or are no further apart than the margin, as one."""
+    """Merge boxes that overlap or are no further apart than the margin."""
     merged: list[Box] = []
     for box in boxes:
         combined = box

@@ -1,8 +1,8 @@
-"""The parts of a page, sorted by what they can be to a caption. Pure.
+"""Classify the parts of a page by their role for captions. Pure.
 
-Walls are what no element reaches across: paragraphs, headings, the edges of the page. Solids
-are the bodies of elements: patches of ink, tables, pictures. The rest is loose: rows of text
-that belong to no paragraph, such as the labels of an axis, and small patches.
+Obstacles are parts that no element extends across: paragraphs, headings, headers and footers.
+Bodies are the main parts of elements: patches of ink, tables, pictures. The rest is loose: rows of
+text outside of paragraphs, such as the labels of an axis, and small patches.
 """
 
 from collections.abc import Iterable, Sequence
@@ -13,23 +13,23 @@ from quinion.elements.page_layout import PROSE, PageLayout, Region, RegionKind
 from quinion.model.element import Box
 
 # Distances in points.
-# Patches and regions from this side on are an element's body and not its trimmings.
+# Minimum side of a body; smaller patches are loose.
 SOLID = 36.0
-# A rule is no higher, and no shorter. Where it frames a table, a caption is this near.
+# Maximum height and minimum length of a rule; maximum gap between a table's frame and its caption.
 RULE = 4.0
 RULE_LENGTH = 100.0
 FRAME_GAP = 30.0
-# A rule this near to a page's header or footer belongs to it.
+# A rule this close to a page header or footer belongs to it.
 EDGE_GAP = 20.0
-# A caption may reach this far into its element's box.
+# Maximum overlap of a caption with its element's box.
 CAPTION_OVERLAP = 8.0
-# Text smaller than the body's by this many points belongs to what it stands next to.
+# Text smaller than the body text by this many points belongs to the element next to it.
 SMALL_PRINT = 1.4
-# A patch that covers so much of the page is its border.
+# A patch that covers this share of the page is its border.
 BORDER = 0.8
-# Of two boxes that have so much of the smaller in common, each is the other.
+# Two boxes are the same if they overlap by this share of the smaller.
 SAME = 0.5
-# What lies in another box by so much is inside.
+# A box is inside another if this share of it is.
 INSIDE = 0.7
 
 _EDGES = (RegionKind.HEADER, RegionKind.FOOTER)
@@ -37,7 +37,7 @@ _EDGES = (RegionKind.HEADER, RegionKind.FOOTER)
 
 @dataclass(frozen=True, slots=True)
 class PageRegions:
-    """`tables` and `drawn` are the bodies, by what they look like."""
+    """The boxes of a page by role; `tables` and `drawn` are the bodies."""
 
     tables: tuple[Box, ...]
     drawn: tuple[Box, ...]
@@ -49,7 +49,7 @@ class PageRegions:
         return self.drawn + self.tables
 
     def flip(self) -> "PageRegions":
-        """Upside down, so that going down is going up."""
+        """Mirror vertically, so that a search downwards becomes a search upwards."""
         return PageRegions(
             tuple(map(flip, self.tables)),
             tuple(map(flip, self.drawn)),
@@ -58,7 +58,7 @@ class PageRegions:
         )
 
     def without(self, box: Box) -> "PageRegions":
-        """What is left for others when one has taken this box: it is a obstacle for them."""
+        """Remove the bodies inside an assigned box and make the box an obstacle."""
 
         def rest(boxes: Iterable[Box]) -> tuple[Box, ...]:
             return tuple(other for other in boxes if other.share_in(box) < SAME)
@@ -70,7 +70,7 @@ class PageRegions:
 def find_page_regions(
     layout: PageLayout, captions: Sequence[Caption], *, past_headings: bool = False
 ) -> PageRegions:
-    """The regions of a page; headings are no obstacles if one may look past them."""
+    """Classify the parts of a page; with `past_headings`, headings are not obstacles."""
     regions = find_obstacles(layout, captions)
     margins = _find_margin_rules(layout)
     occupied = [caption.box for caption in captions] + [region.box for region in regions]
@@ -95,7 +95,7 @@ def find_page_regions(
 
 
 def find_obstacles(layout: PageLayout, captions: Sequence[Caption]) -> list[Region]:
-    """Regions of running text, without what is part of an element."""
+    """Find regions of running text that are not part of an element."""
     occupied = [caption.box for caption in captions]
     bodies = [
         patch for patch in layout.pictures if _is_solid(patch) and not _is_border(layout, patch)
@@ -114,7 +114,7 @@ def find_obstacles(layout: PageLayout, captions: Sequence[Caption]) -> list[Regi
 
 
 def find_frames(layout: PageLayout, captions: Sequence[Caption]) -> list[Box]:
-    """What stands between rules of one length, next to a caption: a table, though it be prose."""
+    """Find tables framed by rules of equal length next to a caption, even if they contain prose."""
     margins = _find_margin_rules(layout)
     rules = [patch for patch in layout.pictures if _is_rule(patch) and patch not in margins]
     frames: list[Box] = []
@@ -136,17 +136,17 @@ def find_frames(layout: PageLayout, captions: Sequence[Caption]) -> list[Box]:
 
 
 def flip(box: Box) -> Box:
-    """The box with the page upside down."""
+    """Mirror the box vertically."""
     return Box(box.x0, -box.y1, box.x1, -box.y0)
 
 
 def are_same(one: Box, other: Box) -> bool:
-    """Whether two boxes mean the same thing, or one is a part of the other."""
+    """Whether two boxes are the same object, or one is part of the other."""
     return one.overlap(other) > SAME * min(one.area, other.area)
 
 
 def _find_margin_rules(layout: PageLayout) -> list[Box]:
-    """Rules under a page's header and over its footer."""
+    """Find rules below the page header and above the page footer."""
     edges = [region.box for region in layout.regions_of(*_EDGES)]
     return [
         patch
@@ -171,7 +171,7 @@ def _is_as_wide(frame: Box, rule: Box) -> bool:
 
 
 def _distance(box: Box, caption: Box) -> float:
-    """From a box to a caption above or below it; far where it is neither."""
+    """The vertical distance of a box to a caption above or below it; infinite otherwise."""
     if min(box.x1, caption.x1) - max(box.x0, caption.x0) <= 0:
         return float("inf")
     return max(caption.y0 - box.y1, box.y0 - caption.y1)
@@ -190,7 +190,7 @@ def _is_inside(box: Box, bodies: Iterable[Box]) -> bool:
 
 
 def _is_lettering(layout: PageLayout, box: Box) -> bool:
-    """Whether a region is code or small print: part of a figure rather than running text."""
+    """Whether a region is code or small print, which belongs to a figure."""
     rows = [row for row in layout.rows if box.holds(row.box.centre)]
     if not rows:
         return False

@@ -1,9 +1,9 @@
-"""A page of pixels → layout: rows by OCR, then as if it had a text layer.
+"""Build the layout of a scanned page: rows from OCR, then as for a page with a text layer.
 
-The words that OCR has read are laid invisibly over a picture of the page, and that page is
-given to the same layout model and table finder as any other.
+The words of OCR are added as invisible text to a picture of the page. The same layout model and
+table finder as for any other page process the result.
 """
-# PyMuPDF says that it has types, and leaves most of its functions without.
+# PyMuPDF is marked as typed, but most of its functions have no annotations.
 # mypy: allow-untyped-calls
 
 import math
@@ -28,20 +28,20 @@ from quinion.elements.text_page import (
 from quinion.model.element import Box
 
 _POINTS_PER_INCH = 72
-# Scans are read at their own resolution, within these limits: under 200 dpi Tesseract takes 3
-# for 8 in numbers of equations.
+# Scans are read at their own resolution, within these limits. Below 200 dpi Tesseract reads 3 as 8
+# in the numbers of equations.
 _DPI = (200, 300)
-# What the layout model and the table finder look at.
+# Resolution for the layout model and the table finder.
 _MODEL_DPI = 100
-# A page at the upper limit of resolution, of A2 size.
+# An A2 page at the upper limit of resolution.
 _MAX_PIXELS = 35_000_000
-# A row read with less confidence is more likely a part of a picture.
+# A row with a lower mean confidence is more likely part of a picture.
 MIN_CONFIDENCE = 40.0
-# Letters are this much larger than the box around a word without ascenders, on average.
+# The average ratio of font size to the height of a word's box.
 _SIZE = 1.1
-# A space of so many times the size cuts a row.
+# A wider gap than this, relative to the font size, splits a row.
 _MAX_GAP = 2.5
-# Words of so many letters are wider than high, unless they are written up the page.
+# Words of at least so many letters are wider than high, unless they run up or down the page.
 _MIN_LETTERS = 3
 _A4_HEIGHT = 842
 _MISREAD_FIGURE = re.compile(r"^F[il1][cgqe6]u[rn][ecob]", re.IGNORECASE)
@@ -50,7 +50,7 @@ _FONT = pymupdf.Font("helv")
 
 @dataclass(frozen=True, slots=True)
 class Word:
-    """A word as OCR gives it: its box is in pixels, words of one row have the same `line`."""
+    """A word from OCR. Its box is in pixels; words of one row have the same `line`."""
 
     text: str
     box: tuple[float, float, float, float]
@@ -59,13 +59,13 @@ class Word:
 
 
 ReadWords = Callable[[Image.Image, int], Sequence[Word]]
-"""OCR: a picture in shades of grey and its resolution → the words on it, in reading order."""
+"""OCR function: takes a grey picture and its resolution, returns its words in reading order."""
 
 
 def read_scan(page: pymupdf.Page, number: int, read_words: ReadWords) -> PageLayout:
-    """The layout of a page of pixels, not larger than A4; the page must not be rotated.
+    """Build the layout of a scanned page, scaled down to A4; the page must not be rotated.
 
-    Files of pixels say what they like of their size, and distances are told in points.
+    The scaling makes distances in points comparable: image files often state a wrong size.
     """
     if max(page.rect.width, page.rect.height) > MAX_SIDE:
         return PageLayout(number, to_box(page.rect), ())
@@ -112,12 +112,12 @@ def _choose_dpi(page: pymupdf.Page) -> int:
 
 
 def _correct(text: str) -> str:
-    """Small capitals are read as `Ficure` and the like."""
+    """Correct the word `Figure`: OCR reads small capitals as `Ficure` and similar."""
     return _MISREAD_FIGURE.sub(lambda match: "FIGURE" if match[0].isupper() else "Figure", text)
 
 
 def _to_rows(words: Sequence[Word]) -> tuple[Row, ...]:
-    """The words as rows, cut where a wide space is: before an equation's number, say."""
+    """Group words to rows, split at wide gaps, for example before an equation's number."""
     rows = []
     for line, group in groupby(words, key=lambda word: word.line):
         parts = list(group)
@@ -141,7 +141,7 @@ def _to_row(words: Sequence[Word], size: float, block: int) -> Row:
 
 
 def _overlay_text(page: pymupdf.Page, frame: Box, words: Sequence[Word]) -> pymupdf.Document:
-    """A document of one page: this one as a picture, with the words invisibly over it."""
+    """Create a document of one page: a picture of this page with the words as invisible text."""
     copy = pymupdf.open()
     target = copy.new_page(width=frame.width, height=frame.height)
     pixels = page.get_pixmap(dpi=_MODEL_DPI, colorspace=pymupdf.csGRAY, alpha=False)
@@ -152,7 +152,7 @@ def _overlay_text(page: pymupdf.Page, frame: Box, words: Sequence[Word]) -> pymu
         size = max(2.0, (y1 - y0) * _SIZE)
         natural = _FONT.text_length(word.text, size)
         if natural > 0:
-            # As wide as it stands there: columns are told from where words begin and end.
+            # Scaled to the width of the word: columns are detected from where words start and end.
             size *= (x1 - x0) / natural
             writer.append((x0, y1), word.text, font=_FONT, fontsize=size)
     writer.write_text(target, render_mode=3)

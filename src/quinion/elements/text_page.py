@@ -1,9 +1,9 @@
-"""A page with a text layer → layout.
+"""Build the layout of a page with a text layer.
 
 Rows come from the text layer, regions from PyMuPDF's layout model, pictures from the ink that
-is left when the text is taken away, cells of tables from PyMuPDF's table finder.
+remains after the text is erased, cells of tables from PyMuPDF's table finder.
 """
-# PyMuPDF says that it has types, and leaves most of its functions without.
+# PyMuPDF is marked as typed, but most of its functions have no annotations.
 # mypy: allow-untyped-calls
 
 import re
@@ -19,24 +19,24 @@ from quinion.elements.mupdf import pymupdf
 from quinion.elements.page_layout import Grid, PageLayout, Region, RegionKind, Row, Style, merge
 from quinion.model.element import Box, Rows
 
-# A row that rises by more than this for each point to the right is written up or down the page.
+# Text with a steeper slope than this runs up or down the page.
 _MAX_SLOPE = 0.1
-# Pieces of a row stand no further apart than this many times their size.
+# The maximum gap between pieces of a row, relative to their size.
 _MAX_GAP = 1.3
-# Pieces side by side may overlap by this: italics lean.
+# Pieces side by side may overlap by this, in points: italics lean.
 _MAX_OVERLAP = 2.0
-# OCR layers have letters stretched over half a page; a row is no higher than this times its size.
+# Maximum height of a row, relative to its size. OCR layers may stretch letters over half a page.
 _MAX_HEIGHT_RATIO = 4.0
-# The same text within this many points is one row printed twice, which looks bold.
+# Equal rows within this many points are one row, printed twice to look bold.
 _REPEAT_DISTANCE = 2.5
-# Beyond this side (in points) a page is a poster; the model was not made for it, and its
-# pixels would not fit into memory.
+# A page with a longer side (in points) is a poster: the model does not support it, and its pixels
+# would not fit into memory.
 MAX_SIDE = 5_000
-# An image that covers so much of a page is its background, or a scan of it.
+# An image that covers this share of a page is its background, or a scan of it.
 MIN_BACKGROUND_COVER = 0.8
-# How far the text layer of a scan may be off, in points.
+# The maximum offset of a scan's text layer, in points.
 _LAYER_OFFSET = 2.5
-# So many pages tell how a document is set.
+# The body font is taken from so many pages.
 _SAMPLE_PAGES = 12
 
 _BOLD = 1 << 4
@@ -56,7 +56,7 @@ _Span = Mapping[str, Any]
 
 
 def read_text_layer(page: pymupdf.Page, number: int, body: Style) -> PageLayout:
-    """The layout of a page, as it stands; the page must not be rotated."""
+    """Build the layout of a page; the page must not be rotated."""
     frame = to_box(page.rect)
     rows = read_rows(page)
     if max(frame.width, frame.height) > MAX_SIDE:
@@ -67,7 +67,7 @@ def read_text_layer(page: pymupdf.Page, number: int, body: Style) -> PageLayout:
 
 
 def has_background(page: pymupdf.Page) -> bool:
-    """Whether an image, or several side by side, covers nearly all of the page, as scans do."""
+    """Whether images cover nearly all of the page, as in a scan."""
     frame = to_box(page.rect)
     images = [to_box(image["bbox"]) & frame for image in page.get_image_info()]
     combined = merge([box for box in images if box.area], 0.0)
@@ -75,7 +75,7 @@ def has_background(page: pymupdf.Page) -> bool:
 
 
 def read_rows(page: pymupdf.Page) -> tuple[Row, ...]:
-    """The rows that run from left to right, in the file's order."""
+    """Read the horizontal rows, in the file's order."""
     pieces = [
         piece
         for line, block in _read_lines(page)
@@ -88,7 +88,7 @@ def read_rows(page: pymupdf.Page) -> tuple[Row, ...]:
 
 
 def count_rotated_letters(page: pymupdf.Page) -> tuple[int, int]:
-    """How many letters are written up the page, and how many down."""
+    """Count the letters that run up the page, and those that run down."""
     up = down = 0
     for line, _ in _read_lines(page):
         letters = sum(len(span["text"].strip()) for span in line["spans"])
@@ -100,7 +100,7 @@ def count_rotated_letters(page: pymupdf.Page) -> tuple[int, int]:
 
 
 def read_regions(page: pymupdf.Page) -> tuple[Region, ...]:
-    """What the layout model sees on a page."""
+    """Detect the regions of a page with the layout model."""
     page.get_layout(return_raw=True)
     groups: list[dict[str, Any]] = page.layout_information or []
     return tuple(
@@ -111,14 +111,14 @@ def read_regions(page: pymupdf.Page) -> tuple[Region, ...]:
 
 
 def read_grids(page: pymupdf.Page) -> tuple[Grid, ...]:
-    """The tables that PyMuPDF finds, from rules and from the layout model together."""
+    """Find tables with PyMuPDF, from rules and from the layout model."""
     found = page.find_tables(use_layout=True, union=True, refine=True).tables
     words = page.get_text("words") if found else []
     return tuple(Grid(to_box(table.bbox), _read_cells(table, words)) for table in found)
 
 
 def _read_cells(table: Any, words: Sequence[Sequence[Any]]) -> Rows:
-    """The words in each cell. PyMuPDF's own `extract` loses narrow spaces."""
+    """Read the words in each cell; PyMuPDF's own `extract` loses narrow spaces."""
     around = to_box(table.bbox)
     inside = [(centre, str(word[4])) for word in words if around.holds(centre := _centre(word))]
 
@@ -141,11 +141,11 @@ def _centre(word: Sequence[Any]) -> tuple[float, float]:
 
 
 def render_grey(page: pymupdf.Page, scale: float = 1.0) -> NDArray[np.uint8]:
-    """The page with one pixel, or `scale` pixels, to the point."""
+    """Render the page in grey at `scale` pixels per point."""
     pixels = page.get_pixmap(
         matrix=pymupdf.Matrix(scale, scale), colorspace=pymupdf.csGRAY, alpha=False
     )
-    # A copy: the memory under `samples_mv` goes with the pixmap.
+    # `samples` is a copy; the memory of `samples_mv` is freed with the pixmap.
     return np.frombuffer(pixels.samples, np.uint8).reshape(pixels.height, pixels.width)
 
 
@@ -153,17 +153,16 @@ def _read_pictures(page: pymupdf.Page) -> list[Box]:
     letters = [to_box(line["bbox"]) for line, _ in _read_lines(page)]
     grey = render_grey(page)
     if has_background(page):
-        # Likely a scan with a text layer, which seldom lies exactly over its letters.
+        # Probably a scan with a text layer, which is rarely aligned exactly.
         letters = [box.grow(_LAYER_OFFSET) for box in letters]
         return find_patches(grey, letters, contrast=SCAN_CONTRAST)
     return find_patches(grey, letters)
 
 
 def find_style(document: pymupdf.Document) -> Style:
-    """How most of the text is set, from pages all over the document.
+    """Find the body font, from pages evenly spread over the document.
 
-    The same pages are looked at whoever asks, so that it does not matter how a document was
-    shared out.
+    The sample does not depend on the caller's range of pages, so all workers get the same result.
     """
     step = max(1, document.page_count // _SAMPLE_PAGES)
     weights: Counter[tuple[str, float]] = Counter()
@@ -177,18 +176,18 @@ def find_style(document: pymupdf.Document) -> Style:
 
 
 def to_box(sides: Sequence[float]) -> Box:
-    """PyMuPDF's rectangles and tuples as ours."""
+    """Convert PyMuPDF's rectangles and tuples."""
     x0, y0, x1, y1 = (round(float(side), 1) for side in tuple(sides)[:4])
     return Box(x0, y0, x1, y1)
 
 
 def math_share(text: str) -> float:
-    """The part of a text that is signs of mathematics."""
+    """The share of mathematical signs in a text."""
     return len(_MATH_SIGNS.findall(text)) / max(1, len(text.replace(" ", "")))
 
 
 def _read_lines(page: pymupdf.Page) -> list[tuple[Mapping[str, Any], int]]:
-    """PyMuPDF's lines, each with the number of its block."""
+    """Read PyMuPDF's lines, each with the number of its block."""
     content = page.get_text("dict", flags=pymupdf.TEXTFLAGS_TEXT)
     return [
         (line, block["number"]) for block in content["blocks"] for line in block.get("lines", ())
@@ -232,7 +231,7 @@ def _is_mono(span: _Span) -> bool:
 
 
 def _join_pieces(pieces: Iterable[Row]) -> list[Row]:
-    """Pieces that follow each other closely on one line are one row."""
+    """Join consecutive pieces that are close on one line to rows."""
     rows: list[Row] = []
     for piece in pieces:
         if rows and _continues(rows[-1], piece):

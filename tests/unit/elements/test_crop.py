@@ -73,5 +73,5 @@ def test_a_page_that_is_not_there_is_refused(worker: Worker, plan: Path) -> None
 
 
 def test_a_box_off_the_page_is_refused(worker: Worker, plan: Path) -> None:
-    with pytest.raises(RuntimeError, match="InvalidInput: Nothing of page 1"):
+    with pytest.raises(RuntimeError, match=r"InvalidInput: The box .* is outside of page 1"):
         picture(worker, plan, Box(2000, 2000, 2100, 2100))
