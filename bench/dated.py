@@ -80,7 +80,7 @@ async def fill(knowledge: KnowledgeBase, chunks: int) -> None:
             await knowledge.engine.write(partial(store, records, vectors))
             update = RevisionUpdate(RevisionStatus.ACTIVE, chunk_count=len(parts))
             await in_thread(registry.update_revision, source, revision.revision_id, update)
-    await knowledge.in_step()
+    await knowledge.sync()
 
 
 def store(records: list[Record], vectors: Vectors, write: Write) -> None:

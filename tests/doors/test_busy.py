@@ -11,7 +11,12 @@ from pydantic import BaseModel
 
 from quinion.engine import open_engine
 from quinion.servers import base
-from quinion.servers.base import MOST_READING, MOST_WRITING, ContractServer, make_tool
+from quinion.servers.base import (
+    MAX_CONCURRENT_READS,
+    MAX_CONCURRENT_WRITES,
+    ContractServer,
+    make_tool,
+)
 from quinion.servers.registry import CATALOG
 from quinion.settings import Settings
 
@@ -39,7 +44,7 @@ def anyio_backend() -> str:
 @pytest.mark.anyio
 @pytest.mark.parametrize("reads", [True, False])
 async def test_one_call_too_many_is_told_to_come_again_and_may(reads: bool) -> None:
-    most = MOST_READING if reads else MOST_WRITING
+    most = MAX_CONCURRENT_READS if reads else MAX_CONCURRENT_WRITES
     all_begun, go_on = anyio.Event(), anyio.Event()
     begun = 0
 
@@ -56,7 +61,7 @@ async def test_one_call_too_many_is_told_to_come_again_and_may(reads: bool) -> N
         title="Waiting",
         instructions="",
         tools=[make_tool(wait, title="Wait", read_only=reads)],
-        refuse=lambda code, message: Refused(code=code, message=message),
+        make_error=lambda code, message: Refused(code=code, message=message),
     )
     answers: list[Any] = []
 
@@ -87,7 +92,7 @@ async def test_busy_is_said_in_the_words_of_each_contract(
     tool, arguments = WRITING[name]
     async with open_engine(Settings(home=tmp_path)) as engine:
         async with Client(CATALOG[name].load().build(engine)) as client:
-            monkeypatch.setattr(base, "MOST_WRITING", 0)
+            monkeypatch.setattr(base, "MAX_CONCURRENT_WRITES", 0)
             answer = (await client.call_tool(tool, arguments)).structured_content
             monkeypatch.undo()
             after = (await client.call_tool(tool, arguments)).structured_content

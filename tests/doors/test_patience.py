@@ -11,8 +11,8 @@ import psutil
 import pytest
 from mcp.server.mcpserver import MCPServer
 
-from quinion.servers.http import MOST_CONNECTIONS, MOST_SESSIONS, SESSION_IDLE_S, build_app
-from quinion.servers.http_limits import BODY_S, HEAD_S
+from quinion.servers.http import MAX_CONNECTIONS, MAX_SESSIONS, SESSION_IDLE_S, build_app
+from quinion.servers.http_limits import BODY_TIMEOUT_S, HEAD_TIMEOUT_S
 from quinion.settings import Settings
 from tests.contract.conftest import NewHome
 from tests.contract.endpoints import INITIALIZE, JSON_RPC
@@ -53,7 +53,7 @@ def _drip(house: House, connections: Sequence[socket.socket]) -> None:
     """A byte a second on each, and a look at whether others are served."""
     begun = time.monotonic()
     with plain_client() as client:
-        while time.monotonic() - begun < max(HEAD_S, BODY_S) + LATE_S:
+        while time.monotonic() - begun < max(HEAD_TIMEOUT_S, BODY_TIMEOUT_S) + LATE_S:
             for connection in connections:
                 with suppress(OSError):
                     connection.send(b" ")
@@ -70,9 +70,9 @@ def test_a_connection_that_says_nothing_is_ended(house: House) -> None:
         silent = [stack.enter_context(connect(house[name])) for name in MCP_SERVERS]
         begun = time.monotonic()
         for connection in silent:
-            connection.settimeout(HEAD_S + LATE_S)
+            connection.settimeout(HEAD_TIMEOUT_S + LATE_S)
             assert connection.recv(1) == b""
-    assert time.monotonic() - begun > HEAD_S / 2
+    assert time.monotonic() - begun > HEAD_TIMEOUT_S / 2
 
 
 @pytest.mark.skipif(not hasattr(psutil.Process, "rlimit"), reason="only Linux tells")
@@ -81,7 +81,7 @@ def test_connections_do_not_take_the_files_that_the_store_needs(new_home: NewHom
     # Room for what this process has open itself, and no more: its children have the same limit.
     opened = psutil.Process().num_fds() + 64
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    assert opened < MOST_CONNECTIONS
+    assert opened < MAX_CONNECTIONS
     resource.setrlimit(resource.RLIMIT_NOFILE, (opened, hard))
     try:
         with run_http(new_home()) as server:
@@ -89,7 +89,7 @@ def test_connections_do_not_take_the_files_that_the_store_needs(new_home: NewHom
             allowed = psutil.Process(server.process.pid).rlimit(psutil.RLIMIT_NOFILE)[0]
     finally:
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
-    assert allowed >= min(MOST_CONNECTIONS, hard)
+    assert allowed >= min(MAX_CONNECTIONS, hard)
 
 
 @asynccontextmanager
@@ -98,7 +98,7 @@ async def _serving(idle_s: float, most: int) -> AsyncIterator[httpx2.AsyncClient
     server: MCPServer[None] = MCPServer("nothing")
     app = build_app(server, Settings(), lambda _: "no")
     manager = server.session_manager
-    assert (manager.session_idle_timeout, manager.max_sessions) == (SESSION_IDLE_S, MOST_SESSIONS)
+    assert (manager.session_idle_timeout, manager.max_sessions) == (SESSION_IDLE_S, MAX_SESSIONS)
     manager.session_idle_timeout, manager.max_sessions = idle_s, most
     transport = httpx2.ASGITransport(app)
     async with (

@@ -79,7 +79,7 @@ class Door:
         Raises:
             HomeInUse: the engine, or this server, has settings that differ.
         """
-        key = entry.name, entry.shelf(settings)
+        key = entry.name, entry.partition(settings)
         if key not in self._servers:
             self._check(differing(COMMON, settings, self.engine.settings))
             self._servers[key] = settings, entry.load().build(self.engine.seen_with(settings))

@@ -23,7 +23,7 @@ from pydantic import BaseModel, ConfigDict, Field, RootModel, ValidationError
 
 from quinion.errors import Busy, InvalidInput, QuinionError
 from quinion.ingest.progress import Progress
-from quinion.servers.resources import ReadableServer, word_problems
+from quinion.servers.resources import ReadableServer, describe_problems
 
 log = logging.getLogger(__name__)
 
@@ -33,13 +33,13 @@ PathText = Annotated[str, Field(max_length=4_096)]
 Name = Annotated[str, Field(max_length=1_000)]
 SHOWN_CHARACTERS = 100
 SHOWN_NAMES = 50
-MOST_READING = 256
-MOST_WRITING = 256
+MAX_CONCURRENT_READS = 256
+MAX_CONCURRENT_WRITES = 256
 """Calls of one server under way at once, of tools that only read and of those that do not. One
 more is told to come again: its client would give up before its turn, and all would be slower."""
 
 T = TypeVar("T")
-Refuse = Callable[[str, str], BaseModel]
+MakeError = Callable[[str, str], BaseModel]
 """Shapes an error, given its code and its message."""
 
 
@@ -78,13 +78,13 @@ class ContractServer(ReadableServer):
         title: str,
         instructions: str,
         tools: Sequence[Tool],
-        refuse: Refuse,
-        word: Callable[[Any], str] | None = None,
+        make_error: MakeError,
+        render: Callable[[Any], str] | None = None,
         unlisted: Sequence[Tool] = (),
         warm: Callable[[], Awaitable[object]] | None = None,
         icon: Icon | None = None,
     ) -> None:
-        """`refuse` shapes an error, and `word` says it: as JSON, if it is not given.
+        """`make_error` shapes an error, and `render` says it: as JSON, if it is not given.
 
         `unlisted` tools are for our own command line: no client is told of them. `warm` is done
         by the host once the server can be reached, so that the first answer comes soon.
@@ -98,10 +98,10 @@ class ContractServer(ReadableServer):
         )
         self._known = {tool.name: tool for tool in (*tools, *unlisted)}
         self._unlisted = {tool.name for tool in unlisted}
-        self._refuse = refuse
+        self._make_error = make_error
         self._warm = warm
-        self._word = word or as_json
-        self._under_way = {True: 0, False: 0}
+        self._render = render or as_json
+        self._active_calls = {True: 0, False: 0}
 
     async def warm(self) -> None:
         """Make ready what the first call would otherwise wait for."""
@@ -125,34 +125,36 @@ class ContractServer(ReadableServer):
         """Call a tool; what it raises becomes the contract's error."""
         try:
             self._check_names(name, arguments)
-            with self._counted(self._known[name]):
-                await self._tell(name, context, 0)
+            with self._limit_concurrency(self._known[name]):
+                await self._report_progress(name, context, 0)
                 result = await super().call_tool(name, arguments, context)
         except (InvalidInput, Busy) as error:
-            return self._refusal(error.code, error.message)
+            return self._error_result(error.code, error.message)
         except ToolError as error:
-            return self._refusal(*_explain(name, error.__cause__ or error))
+            return self._error_result(*_describe_error(name, error.__cause__ or error))
         if isinstance(result, CallToolResult):
-            await self._tell(name, context, 1)
+            await self._report_progress(name, context, 1)
         return result
 
     @contextmanager
-    def _counted(self, tool: Tool) -> Iterator[None]:
+    def _limit_concurrency(self, tool: Tool) -> Iterator[None]:
         """One of the calls under way, if there may be one more."""
         reads = bool(tool.annotations and tool.annotations.read_only_hint)
-        most = MOST_READING if reads else MOST_WRITING
-        if self._under_way[reads] >= most:
+        limit = MAX_CONCURRENT_READS if reads else MAX_CONCURRENT_WRITES
+        if self._active_calls[reads] >= limit:
             raise Busy(
-                f"The server is busy: {most} calls that {'read' if reads else 'write'} are under "
+                f"The server is busy: {limit} calls that {'read' if reads else 'write'} are under "
                 f"way. {tool.name} was not begun; try again in a few seconds."
             )
-        self._under_way[reads] += 1
+        self._active_calls[reads] += 1
         try:
             yield
         finally:
-            self._under_way[reads] -= 1
+            self._active_calls[reads] -= 1
 
-    async def _tell(self, name: str, context: Context[Any, Any] | None, done: int) -> None:
+    async def _report_progress(
+        self, name: str, context: Context[Any, Any] | None, done: int
+    ) -> None:
         """Say that a tool begins, and that it has ended: even a short one waits for the model or
         the store at their first use. A tool that has the context says itself how far it is."""
         tool = self._known[name]
@@ -162,19 +164,20 @@ class ContractServer(ReadableServer):
     def _check_names(self, name: str, arguments: dict[str, Any]) -> None:
         if name not in self._known:
             raise InvalidInput(
-                f"There is no tool {_list([name])}. There are: "
-                f"{_list(known for known in self._known if known not in self._unlisted)}."
+                f"There is no tool {_quote_names([name])}. There are: "
+                f"{_quote_names(known for known in self._known if known not in self._unlisted)}."
             )
         known = self._known[name].parameters["properties"]
         if unknown := sorted(arguments.keys() - known.keys()):
             raise InvalidInput(
-                f"{name} has no parameter {_list(unknown)}. Its parameters are: {_list(known)}."
+                f"{name} has no parameter {_quote_names(unknown)}. "
+                f"Its parameters are: {_quote_names(known)}."
             )
 
-    def _refusal(self, code: str, message: str) -> CallToolResult:
-        answer = self._refuse(code, message)
+    def _error_result(self, code: str, message: str) -> CallToolResult:
+        answer = self._make_error(code, message)
         return CallToolResult(
-            content=[TextContent(type="text", text=self._word(answer))],
+            content=[TextContent(type="text", text=self._render(answer))],
             structured_content=answer.model_dump(mode="json"),
         )
 
@@ -193,11 +196,11 @@ def as_json(answer: BaseModel) -> str:
     return pydantic_core.to_json(answer, indent=2).decode()
 
 
-def _explain(tool: str, cause: BaseException) -> tuple[str, str]:
+def _describe_error(tool: str, cause: BaseException) -> tuple[str, str]:
     if isinstance(cause, QuinionError):
         return cause.code, cause.message
     if isinstance(cause, ValidationError):
-        problems = word_problems(cause)
+        problems = describe_problems(cause)
         return InvalidInput.code, f"{tool} was called with wrong arguments. {problems}."
     if isinstance(cause, ToolError):
         # The SDK's, for no tool of ours raises one.
@@ -210,5 +213,5 @@ def _explain(tool: str, cause: BaseException) -> tuple[str, str]:
     )
 
 
-def _list(names: Iterable[str]) -> str:
+def _quote_names(names: Iterable[str]) -> str:
     return ", ".join(repr(name[:SHOWN_CHARACTERS]) for name in islice(names, SHOWN_NAMES))

@@ -14,7 +14,7 @@ from mcp.types import (
 
 from quinion.errors import QuinionError
 
-MOST_COMPLETIONS = 100
+MAX_COMPLETIONS = 100
 """What the protocol allows in one answer."""
 
 FindNames = Callable[[str, Mapping[str, str]], Awaitable[Iterable[str]]]
@@ -48,7 +48,7 @@ def match(names: Iterable[str], begun: str) -> Completion:
     found = [name for name in dict.fromkeys(names) if folded in name.casefold()]
     found.sort(key=lambda name: not name.casefold().startswith(folded))
     return Completion(
-        values=found[:MOST_COMPLETIONS],
+        values=found[:MAX_COMPLETIONS],
         total=len(found),
-        has_more=len(found) > MOST_COMPLETIONS,
+        has_more=len(found) > MAX_COMPLETIONS,
     )

@@ -27,20 +27,20 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from quinion.errors import BadSetting
 from quinion.servers.auth import OPEN_PATHS, BearerAuth, Wording
-from quinion.servers.http_limits import ImpatientProtocol, TimedBody
+from quinion.servers.http_limits import BodyTimeout, HeadTimeoutProtocol
 from quinion.settings import Settings
 
 log = logging.getLogger(__name__)
 
 LOOPBACK = "127.0.0.1"
-EVERYWHERE = "0.0.0.0"  # noqa: S104 - only with a token, or when the user names it
-GRACE_S = 2
+ALL_INTERFACES = "0.0.0.0"  # noqa: S104 - only with a token, or when the user names it
+SHUTDOWN_GRACE_S = 2
 BACKLOG = 512
-MOST_CONNECTIONS = 1_000
+MAX_CONNECTIONS = 1_000
 """Of one server. Whoever comes then is told 503 and may try again."""
-OTHER_FILES = 500
+OTHER_OPEN_FILES = 500
 """What the process has open beside connections: the store, workers, documents."""
-MOST_SESSIONS = 2_000
+MAX_SESSIONS = 2_000
 """Of one server, of those that clients open and do not end; each takes some 40 kB until then."""
 SESSION_IDLE_S = 30 * 60
 KEEP_ALIVE_S = 30
@@ -77,7 +77,7 @@ def choose_host(settings: Settings, host: str | None) -> str:
     if host is not None:
         return host
     if settings.api_key is not None:
-        return EVERYWHERE
+        return ALL_INTERFACES
     log.warning(
         "MCP_API_KEY is not set: no authentication, so only this machine is served (%s). "
         "Set a token to serve the network.",
@@ -88,10 +88,10 @@ def choose_host(settings: Settings, host: str | None) -> str:
 
 def build_app(server: MCPServer[Any], settings: Settings, wording: Wording) -> ASGIApp:
     """The ASGI app of one server, with authentication and checks of Host and Origin."""
-    security = _security(settings)
+    security = _transport_security(settings)
     streamable = server.streamable_http_app(
         transport_security=security,
-        max_sessions=MOST_SESSIONS,
+        max_sessions=MAX_SESSIONS,
         session_idle_timeout=SESSION_IDLE_S,
     )
     sse = server.sse_app(transport_security=security)
@@ -116,24 +116,24 @@ def build_app(server: MCPServer[Any], settings: Settings, wording: Wording) -> A
 
 def check_host(app: ASGIApp, settings: Settings) -> ASGIApp:
     """The app, for requests that call this machine by one of its names."""
-    return app if "*" in settings.allowed_hosts else _HostCheck(app, _names(settings))
+    return app if "*" in settings.allowed_hosts else _HostCheck(app, _allowed_names(settings))
 
 
 async def _health(_: Request) -> JSONResponse:
     return JSONResponse({"status": "ok"})
 
 
-def _names(settings: Settings) -> list[str]:
+def _allowed_names(settings: Settings) -> list[str]:
     """Names by which this machine may be called. A page that rebinds its own name to our
     address sends that name as Host, and is refused."""
     return [LOOPBACK, "localhost", "[::1]", socket.gethostname(), *settings.allowed_hosts]
 
 
-def _security(settings: Settings) -> TransportSecuritySettings:
+def _transport_security(settings: Settings) -> TransportSecuritySettings:
     """The same for the SDK, whose own check takes anything that begins with a name and a colon."""
     if "*" in settings.allowed_hosts:
         return TransportSecuritySettings(enable_dns_rebinding_protection=False)
-    hosts = [form for name in _names(settings) for form in (name, f"{name}:*")]
+    hosts = [form for name in _allowed_names(settings) for form in (name, f"{name}:*")]
     return TransportSecuritySettings(
         allowed_hosts=hosts,
         allowed_origins=[f"{scheme}://{host}" for host in hosts for scheme in ("http", "https")],
@@ -186,9 +186,9 @@ async def serve_sites(sites: Sequence[Site], on_ready: OnReady) -> None:
     Raises:
         BadSetting: a port is taken.
     """
-    _allow_files(len(sites) * MOST_CONNECTIONS + OTHER_FILES)
-    logging.getLogger("uvicorn.error").addFilter(_is_news)
-    logging.getLogger("mcp.server.sse").addFilter(_in_one_line)
+    _raise_open_file_limit(len(sites) * MAX_CONNECTIONS + OTHER_OPEN_FILES)
+    logging.getLogger("uvicorn.error").addFilter(_is_not_cancellation)
+    logging.getLogger("mcp.server.sse").addFilter(_drop_traceback)
     with contextlib.ExitStack() as stack:
         running = []
         addresses = {}
@@ -208,7 +208,7 @@ async def serve_sites(sites: Sequence[Site], on_ready: OnReady) -> None:
             group.cancel_scope.cancel()
 
 
-def _allow_files(count: int) -> None:
+def _raise_open_file_limit(count: int) -> None:
     """Have the system let us open so many: where it allows 1,024, as is usual, connections would
     take what the store needs."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
@@ -251,13 +251,13 @@ class _Uvicorn(uvicorn.Server):
         self.ready.set()
 
 
-def _is_news(record: logging.LogRecord) -> bool:
+def _is_not_cancellation(record: logging.LogRecord) -> bool:
     """Not: that a request was cancelled, which is how a server with open streams stops."""
     kind = record.exc_info[0] if record.exc_info else None
     return not (kind is not None and issubclass(kind, anyio.get_cancelled_exc_class()))
 
 
-def _in_one_line(record: logging.LogRecord) -> bool:
+def _drop_traceback(record: logging.LogRecord) -> bool:
     """Without the traceback, which repeats what a client has sent that is no message."""
     record.exc_info = None
     return True
@@ -281,14 +281,14 @@ class _TrimmedHeaders:
 
 def _config(app: ASGIApp) -> uvicorn.Config:
     return uvicorn.Config(
-        _TrimmedHeaders(TimedBody(app)),
-        http=ImpatientProtocol,
+        _TrimmedHeaders(BodyTimeout(app)),
+        http=HeadTimeoutProtocol,
         ws="none",
         log_config=None,
         access_log=False,
-        limit_concurrency=MOST_CONNECTIONS,
+        limit_concurrency=MAX_CONNECTIONS,
         timeout_keep_alive=KEEP_ALIVE_S,
-        timeout_graceful_shutdown=GRACE_S,
+        timeout_graceful_shutdown=SHUTDOWN_GRACE_S,
         lifespan="on",
     )
 
@@ -313,5 +313,5 @@ def _listen(site: Site) -> socket.socket:
 
 def _address(host: str, listener: socket.socket) -> str:
     port = listener.getsockname()[1]
-    name = LOOPBACK if host == EVERYWHERE else f"[{host}]" if ":" in host else host
+    name = LOOPBACK if host == ALL_INTERFACES else f"[{host}]" if ":" in host else host
     return f"http://{name}:{port}"

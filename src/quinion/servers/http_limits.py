@@ -14,15 +14,15 @@ from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-HEAD_S = 20.0
+HEAD_TIMEOUT_S = 20.0
 """From the first byte, or from the connection, to the end of the headers."""
-MOST_HEAD_BYTES = 64 << 10
-BODY_S = 30.0
-"""For a body of any size, and a second more for each `BODY_RATE` bytes that have come."""
-BODY_RATE = 64 << 10
+MAX_HEAD_BYTES = 64 << 10
+BODY_TIMEOUT_S = 30.0
+"""For a body of any size, and a second more for each `MIN_BODY_RATE` bytes that have come."""
+MIN_BODY_RATE = 64 << 10
 
 
-class ImpatientProtocol(HttpToolsProtocol):
+class HeadTimeoutProtocol(HttpToolsProtocol):
     """A connection that is ended when the head of a request does not."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -33,10 +33,10 @@ class ImpatientProtocol(HttpToolsProtocol):
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
-        self._set_deadline()
+        self._start_deadline()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        self._drop_deadline()
+        self._cancel_deadline()
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
@@ -45,14 +45,14 @@ class ImpatientProtocol(HttpToolsProtocol):
         super().data_received(data)
         if self.transport.is_closing():
             return
-        if self._head_bytes > MOST_HEAD_BYTES:
+        if self._head_bytes > MAX_HEAD_BYTES:
             self.send_400_response("The headers are too long.")
         elif self.cycle is None or self.cycle.response_complete:
             # Also for the rest of a body that was refused: nobody is waiting for it.
-            self._set_deadline()
+            self._start_deadline()
 
     def on_headers_complete(self) -> None:
-        self._drop_deadline()
+        self._cancel_deadline()
         self._in_body = True
         self._head_bytes = 0
         super().on_headers_complete()
@@ -61,17 +61,17 @@ class ImpatientProtocol(HttpToolsProtocol):
         self._in_body = False
         super().on_message_complete()
 
-    def _set_deadline(self) -> None:
+    def _start_deadline(self) -> None:
         if self._deadline is None:
-            self._deadline = self.loop.call_later(HEAD_S, self.transport.close)
+            self._deadline = self.loop.call_later(HEAD_TIMEOUT_S, self.transport.close)
 
-    def _drop_deadline(self) -> None:
+    def _cancel_deadline(self) -> None:
         if self._deadline is not None:
             self._deadline.cancel()
             self._deadline = None
 
 
-class TimedBody:
+class BodyTimeout:
     """Answers 408 to a body that does not come, and ends its connection."""
 
     def __init__(self, app: ASGIApp) -> None:
@@ -103,19 +103,19 @@ class _Request:
         self.is_answered = False
         self._receive = receive
         self._send = send
-        self._is_whole = False
-        self._deadline = anyio.current_time() + BODY_S
+        self._is_complete = False
+        self._deadline = anyio.current_time() + BODY_TIMEOUT_S
 
     async def receive(self) -> Message:
-        if self._is_whole:
+        if self._is_complete:
             return await self._receive()
-        with anyio.CancelScope(deadline=self._deadline) as patience:
+        with anyio.CancelScope(deadline=self._deadline) as timeout:
             message = await self._receive()
             if message["type"] == "http.request":
-                self._deadline += len(message.get("body", b"")) / BODY_RATE
-                self._is_whole = not message.get("more_body", False)
+                self._deadline += len(message.get("body", b"")) / MIN_BODY_RATE
+                self._is_complete = not message.get("more_body", False)
                 return message
-        self.is_late = patience.cancelled_caught
+        self.is_late = timeout.cancelled_caught
         self.scope.cancel()
         await anyio.sleep_forever()
         raise AssertionError  # pragma: no cover

@@ -15,7 +15,7 @@ from quinion.model.record import Metadata
 FIELD = "hidden_text"
 """Of a chunk's metadata; a chunk without hidden text does not have it."""
 NOTE = "There is text on the page that cannot be seen on it: check it before you rely on it."
-MOST_WARNINGS = 20
+MAX_WARNINGS = 20
 
 HiddenText = Annotated[
     bool,
@@ -51,27 +51,29 @@ def note(text: str, has_hidden: bool) -> str:
 
 def warn(hidden: Mapping[int, int]) -> list[str]:
     """A line for each page that has so many hidden characters, for the first of many pages."""
-    return _shorten([_word(f"Page {page}", count) for page, count in sorted(hidden.items())])
+    return _truncate(
+        [_format_warning(f"Page {page}", count) for page, count in sorted(hidden.items())]
+    )
 
 
 def warn_of_files(hidden: Mapping[str, Mapping[int, int]]) -> list[str]:
     """The same for the pages of several files, by their paths."""
-    return _shorten(
+    return _truncate(
         [
-            _word(f"{path}, page {page}", count)
+            _format_warning(f"{path}, page {page}", count)
             for path, pages in sorted(hidden.items())
             for page, count in sorted(pages.items())
         ]
     )
 
 
-def _word(place: str, count: int) -> str:
+def _format_warning(place: str, count: int) -> str:
     return (
         f"{place} has text that cannot be seen on it ({count:,} "
         f"character{'s' if count > 1 else ''}): check it before you rely on it."
     )
 
 
-def _shorten(warnings: Sequence[str]) -> list[str]:
-    rest = len(warnings) - MOST_WARNINGS
-    return [*warnings[:MOST_WARNINGS], *([f"There are {rest:,} more such pages."] * (rest > 0))]
+def _truncate(warnings: Sequence[str]) -> list[str]:
+    rest = len(warnings) - MAX_WARNINGS
+    return [*warnings[:MAX_WARNINGS], *([f"There are {rest:,} more such pages."] * (rest > 0))]

@@ -46,7 +46,7 @@ class Entry:
     """A server: its name on the command line, its package, and where it listens.
 
     `folder` is where it keeps what it keeps: a folder of its own, or (None) the home. `own` are
-    the settings that no other server has. `shelf` names a part of the home that it has to
+    the settings that no other server has. `partition` names a part of the home that it has to
     itself: with another one it is another server, beside this one in the same engine.
     """
 
@@ -54,7 +54,7 @@ class Entry:
     port: Callable[[Settings], int]
     folder: Callable[[Settings], Path | None] = lambda _: None
     own: tuple[str, ...] = ()
-    shelf: Callable[[Settings], str] = lambda _: ""
+    partition: Callable[[Settings], str] = lambda _: ""
 
     def settings(self, settings: Settings) -> Settings:
         """The settings as this server has them."""
@@ -91,7 +91,7 @@ CATALOG = {
                 "docvec_api_key",
                 "docvec_timeout",
             ),
-            shelf=lambda settings: settings.docvec_collection,
+            partition=lambda settings: settings.docvec_collection,
         ),
         Entry(
             "doclibrary",

@@ -40,15 +40,15 @@ from quinion.errors import (
 )
 from quinion.servers.response_size import how_many_fit
 
-MOST_LISTED = 100
+MAX_LISTED = 100
 """Resources that are found in the index, in one list: clients show all of them at once."""
-LONGEST_ADDRESS = 40_000
+MAX_URI_LENGTH = 40_000
 """The longest path that is taken in, each of its characters encoded."""
 SHOWN_CHARACTERS = 200
 SHOWN_PROBLEMS = 50
 
-_LOOKED_UP = ResourceSecurity(reject_path_traversal=False, reject_absolute_paths=False)
-_ASKED_WRONG = (
+_LOOKUP_SECURITY = ResourceSecurity(reject_path_traversal=False, reject_absolute_paths=False)
+_CLIENT_ERRORS = (
     DocumentMissing,
     ElementMissing,
     FileMissing,
@@ -73,11 +73,11 @@ class ReadableServer(MCPServer[Any]):
             icons=[icon] if icon else None,
             version=__version__,
             tools=tools,
-            resource_security=_LOOKED_UP,
+            resource_security=_LOOKUP_SECURITY,
         )
         self._find_listed: FindListed | None = None
 
-    def list_also(self, find: FindListed) -> None:
+    def add_listing(self, find: FindListed) -> None:
         """List these resources too, as many of them as a list may have."""
         self._find_listed = find
 
@@ -89,26 +89,28 @@ class ReadableServer(MCPServer[Any]):
                 found = await self._find_listed()
             except QuinionError as error:
                 raise MCPError(code=INTERNAL_ERROR, message=error.message) from error
-            listed += found[: min(MOST_LISTED, how_many_fit(found))]
+            listed += found[: min(MAX_LISTED, how_many_fit(found))]
         return listed
 
     async def read_resource(
         self, uri: AnyUrl | str, context: Context[Any, Any] | None = None
     ) -> Iterable[ReadResourceContents] | InputRequiredResult:
         """Read a resource; what is raised meanwhile is told to the client."""
-        if len(str(uri)) > LONGEST_ADDRESS:
+        if len(str(uri)) > MAX_URI_LENGTH:
             # An error would say it twice.
-            message = f"The address has {len(str(uri))} characters; {LONGEST_ADDRESS} are allowed."
+            message = f"The address has {len(str(uri))} characters; {MAX_URI_LENGTH} are allowed."
             raise MCPError(code=INVALID_PARAMS, message=message)
         try:
             return await super().read_resource(uri, context)
         except ResourceNotFoundError as error:
-            raise ResourceNotFoundError(f"{error}. {await self._word_addresses()}") from error
+            raise ResourceNotFoundError(f"{error}. {await self._describe_uris()}") from error
         except UnexpectedResourceError as error:
             cause = error.__cause__
             if isinstance(cause, ValidationError):
-                raise ResourceNotFoundError(f"{uri} is wrong. {word_problems(cause)}.") from cause
-            if isinstance(cause, _ASKED_WRONG):
+                raise ResourceNotFoundError(
+                    f"{uri} is wrong. {describe_problems(cause)}."
+                ) from cause
+            if isinstance(cause, _CLIENT_ERRORS):
                 raise ResourceNotFoundError(cause.message) from cause
             if isinstance(cause, QuinionError):
                 raise ResourceError(cause.message) from cause
@@ -128,7 +130,7 @@ class ReadableServer(MCPServer[Any]):
                 case QuinionError() as cause:
                     message = cause.message
                 case ValidationError() as cause:
-                    message = f"The arguments of {name} are wrong. {word_problems(cause)}."
+                    message = f"The arguments of {name} are wrong. {describe_problems(cause)}."
                 case ValueError() as cause:
                     known = ", ".join(prompt.name for prompt in await self.list_prompts())
                     reason = str(cause)[:SHOWN_CHARACTERS]
@@ -137,7 +139,7 @@ class ReadableServer(MCPServer[Any]):
                     raise
             raise MCPError(code=INVALID_PARAMS, message=message) from error
 
-    async def _word_addresses(self) -> str:
+    async def _describe_uris(self) -> str:
         static = [str(resource.uri) for resource in await super().list_resources()]
         templates = [template.uri_template for template in await self.list_resource_templates()]
         return (
@@ -146,19 +148,19 @@ class ReadableServer(MCPServer[Any]):
         )
 
 
-def address(template: str, **values: str | int) -> str:
+def fill_uri(template: str, **values: str | int) -> str:
     """The template with these values in it, encoded whole."""
     # A `+` lets people write slashes as they are; ours are encoded, and so is all the rest.
     parsed = UriTemplate.parse(template.replace("{+", "{"))
     return parsed.expand({name: str(value) for name, value in values.items()})
 
 
-def go_on(text: str, where: str | None) -> str:
+def add_continuation(text: str, where: str | None) -> str:
     """The text and, where it is not the end, a line that says where it goes on."""
     return f"{text}\n\n[This is not the end. The text goes on at {where}]" if where else text
 
 
-def word_problems(error: ValidationError) -> str:
+def describe_problems(error: ValidationError) -> str:
     """What is wrong with each argument."""
     return "; ".join(
         f"{'.'.join(map(str, problem['loc']))[:SHOWN_CHARACTERS]}: {problem['msg']}"

@@ -5,7 +5,7 @@ from typing import Any
 
 import pydantic_core
 
-ROOM = (1 << 20) - (256 << 10)
+MAX_RESULT_BYTES = (1 << 20) - (256 << 10)
 """Bytes for the parts of a result; the rest is for what is echoed. Python clients of the SDK
 give up on a server-sent event over 1 MiB."""
 
@@ -21,6 +21,6 @@ def how_many_fit(parts: Sequence[Any]) -> int:
         text = pydantic_core.to_json(part, indent=2).decode()
         used += len(pydantic_core.to_json(part, indent=2, ensure_ascii=True))
         used += len(pydantic_core.to_json(text, ensure_ascii=True))
-        if used > ROOM:
+        if used > MAX_RESULT_BYTES:
             return count
     return len(parts)

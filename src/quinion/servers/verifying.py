@@ -84,7 +84,7 @@ def _check_not_lost(found: Verified, problems: Sequence[str]) -> None:
         )
 
 
-def named(*collections: str) -> NameCollections:
+def fixed_collections(*collections: str) -> NameCollections:
     """Always these."""
 
     async def name() -> Sequence[str]:

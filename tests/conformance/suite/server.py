@@ -52,7 +52,7 @@ def build() -> ContractServer:
         title="Conformance",
         instructions="For the conformance suite.",
         tools=tools,
-        refuse=lambda code, message: Refusal(error=code, message=message),
+        make_error=lambda code, message: Refusal(error=code, message=message),
     )
     _add_resources(server)
     _add_prompts(server)

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quinion.servers.completions import MOST_COMPLETIONS, match
+from quinion.servers.completions import MAX_COMPLETIONS, match
 
 NAMES = st.lists(st.text("aAbBß /", max_size=4), max_size=150)
 BEGUN = st.text("aAbBß", max_size=2)
@@ -22,10 +22,10 @@ def test_nothing_begun_is_everything_in_its_own_order() -> None:
 
 def test_no_more_are_given_than_the_protocol_allows_and_all_are_counted() -> None:
     completion = match(map(str, range(1000)), "")
-    assert completion.values == [str(number) for number in range(MOST_COMPLETIONS)]
+    assert completion.values == [str(number) for number in range(MAX_COMPLETIONS)]
     assert (completion.total, completion.has_more) == (1000, True)
-    exact = match(map(str, range(MOST_COMPLETIONS)), "")
-    assert (exact.total, exact.has_more) == (MOST_COMPLETIONS, False)
+    exact = match(map(str, range(MAX_COMPLETIONS)), "")
+    assert (exact.total, exact.has_more) == (MAX_COMPLETIONS, False)
 
 
 @given(NAMES, BEGUN)
@@ -33,7 +33,7 @@ def test_every_name_that_has_it_is_there_once_and_no_other(names: list[str], beg
     completion = match(names, begun)
     expected = {name for name in names if begun.casefold() in name.casefold()}
     assert completion.total == len(expected)
-    assert len(completion.values) == min(len(expected), MOST_COMPLETIONS)
+    assert len(completion.values) == min(len(expected), MAX_COMPLETIONS)
     assert len(set(completion.values)) == len(completion.values)
     assert set(completion.values) <= expected
 

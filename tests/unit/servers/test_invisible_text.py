@@ -4,7 +4,7 @@ from pydantic import BaseModel
 
 from quinion.servers.base import as_json
 from quinion.servers.invisible_text import (
-    MOST_WARNINGS,
+    MAX_WARNINGS,
     NOTE,
     HiddenText,
     Warnings,
@@ -53,6 +53,6 @@ def test_a_warning_names_the_page_and_how_much_it_is() -> None:
 def test_of_very_many_pages_the_first_are_named_and_the_rest_counted() -> None:
     pages = dict.fromkeys(range(1, 5_001), 46)
     for lines in (warn(pages), warn_of_files({"/a.pdf": pages, "/b.pdf": {}})):
-        assert len(lines) == MOST_WARNINGS + 1
+        assert len(lines) == MAX_WARNINGS + 1
         assert lines[-1] == "There are 4,980 more such pages."
-    assert len(warn(dict.fromkeys(range(MOST_WARNINGS), 46))) == MOST_WARNINGS
+    assert len(warn(dict.fromkeys(range(MAX_WARNINGS), 46))) == MAX_WARNINGS

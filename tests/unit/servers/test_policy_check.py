@@ -54,7 +54,7 @@ async def test_the_registry_decides_and_counts_what_is_there(tmp_path: Path) -> 
         await in_thread(
             registry.update_revision, "NPPF", revision.revision_id, RevisionUpdate(chunk_count=5)
         )
-        await knowledge.in_step()
+        await knowledge.sync()
         await write(engine, revision.revision_id, 3)
         await write(engine, "of nobody", 2)
         assert len(await find_problems(knowledge)) == 6

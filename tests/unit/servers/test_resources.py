@@ -19,13 +19,13 @@ from quinion.servers.document_store import resources as document_store
 from quinion.servers.docvec import resources as docvec
 from quinion.servers.policy_kb import resources as policy_kb
 from quinion.servers.resources import (
-    LONGEST_ADDRESS,
-    MOST_LISTED,
+    MAX_LISTED,
+    MAX_URI_LENGTH,
     ReadableServer,
-    address,
-    go_on,
+    add_continuation,
+    fill_uri,
 )
-from quinion.servers.response_size import ROOM
+from quinion.servers.response_size import MAX_RESULT_BYTES
 
 TEMPLATES = [
     document_store.APPLICATION,
@@ -91,19 +91,19 @@ def test_whatever_is_put_into_an_address_comes_out_of_it(
 ) -> None:
     parsed = UriTemplate.parse(template)
     values = {name: data.draw(NAMES, label=name) for name in parsed.variable_names}
-    filled = address(template, **values)
+    filled = fill_uri(template, **values)
     assert filled.isascii()
     assert parsed.match(filled) == values
 
 
 def test_a_text_that_ends_says_nothing_more() -> None:
-    assert go_on("All of it.", None) == "All of it."
-    assert go_on("Some of it.", "test://2").endswith("goes on at test://2]")
+    assert add_continuation("All of it.", None) == "All of it."
+    assert add_continuation("Some of it.", "test://2").endswith("goes on at test://2]")
 
 
 async def test_a_value_may_look_like_a_path(server: ReadableServer) -> None:
     for name in ("/etc/passwd", "../../up", "C:\\x"):
-        uri = address("test://thing/{name}{?part}", name=name, part=3)
+        uri = fill_uri("test://thing/{name}{?part}", name=name, part=3)
         assert await read(server, uri) == f"{name} 3"
 
 
@@ -129,7 +129,7 @@ async def test_what_is_wrong_with_a_resource_is_said(
 
 async def test_an_address_that_is_too_long_is_not_repeated(server: ReadableServer) -> None:
     with pytest.raises(MCPError) as caught:
-        await read(server, "test://thing/" + "x" * LONGEST_ADDRESS)
+        await read(server, "test://thing/" + "x" * MAX_URI_LENGTH)
     assert caught.value.error.code == INVALID_PARAMS
     assert len(caught.value.error.message) < 100
 
@@ -158,16 +158,16 @@ async def test_a_fault_of_ours_in_a_prompt_is_not_the_callers(server: ReadableSe
 
 
 async def test_a_list_is_neither_long_nor_large(server: ReadableServer) -> None:
-    found = [ListedResource(uri=f"test://{n}", name=str(n)) for n in range(MOST_LISTED + 1)]
+    found = [ListedResource(uri=f"test://{n}", name=str(n)) for n in range(MAX_LISTED + 1)]
 
     async def find() -> list[ListedResource]:
         return found
 
-    server.list_also(find)
+    server.add_listing(find)
     assert [str(one.uri) for one in await server.list_resources()] == [
-        *("test://fixed", *(f"test://{n}" for n in range(MOST_LISTED)))
+        *("test://fixed", *(f"test://{n}" for n in range(MAX_LISTED)))
     ]
-    found[:] = [ListedResource(uri=f"test://{'x' * (ROOM // 8)}", name="x")] * 10
+    found[:] = [ListedResource(uri=f"test://{'x' * (MAX_RESULT_BYTES // 8)}", name="x")] * 10
     assert 1 < len(await server.list_resources()) < 10
 
 
@@ -175,7 +175,7 @@ async def test_a_store_that_fails_is_no_empty_list(server: ReadableServer) -> No
     async def find() -> list[ListedResource]:
         raise StoreUnavailable("The store is on strike.")
 
-    server.list_also(find)
+    server.add_listing(find)
     with pytest.raises(MCPError) as caught:
         await server.list_resources()
     assert caught.value.error.code == INTERNAL_ERROR

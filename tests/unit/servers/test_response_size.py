@@ -6,7 +6,7 @@ import pydantic_core
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from quinion.servers.response_size import ROOM, how_many_fit
+from quinion.servers.response_size import MAX_RESULT_BYTES, how_many_fit
 
 LARGEST = 1 << 20
 PARTS = st.lists(
@@ -33,7 +33,7 @@ def test_what_fits_is_small_enough_and_one_more_would_not_be(parts: list[str]) -
     count = how_many_fit(parts)
     assert written(parts[:count]) < LARGEST
     if count < len(parts):
-        assert written(parts[: count + 1]) > ROOM - 1_000
+        assert written(parts[: count + 1]) > MAX_RESULT_BYTES - 1_000
 
 
 def test_what_is_small_fits_whole() -> None:

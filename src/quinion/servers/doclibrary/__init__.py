@@ -16,7 +16,7 @@ from quinion.servers.doclibrary.records import CONTENT, DOCUMENTS
 from quinion.servers.doclibrary.resources import add_resources
 from quinion.servers.doclibrary.tools import make_keeper_tools, make_tools
 from quinion.servers.icons import draw_icon
-from quinion.servers.verifying import make_verify_tool, named
+from quinion.servers.verifying import fixed_collections, make_verify_tool
 
 NAME = "doclibrary"
 
@@ -53,13 +53,13 @@ def build(engine: Engine) -> ContractServer:
             *make_keeper_tools(library),
             make_verify_tool(
                 engine,
-                named(DOCUMENTS, CONTENT),
+                fixed_collections(DOCUMENTS, CONTENT),
                 partial(find_problems, library),
             ),
         ],
-        refuse=_refuse,
+        make_error=_refuse,
         warm=engine.element_workers.warm,
-        word=lambda failed: str(failed.error),
+        render=lambda failed: str(failed.error),
         icon=ICON,
     )
     add_resources(server, library)

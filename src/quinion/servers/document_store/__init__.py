@@ -19,7 +19,7 @@ from quinion.servers.document_store.records import CHUNKS, REGISTRY
 from quinion.servers.document_store.resources import add_resources
 from quinion.servers.document_store.tools import make_tools
 from quinion.servers.icons import draw_icon
-from quinion.servers.verifying import make_verify_tool, named
+from quinion.servers.verifying import fixed_collections, make_verify_tool
 
 NAME = "document-store"
 
@@ -58,11 +58,11 @@ def build(engine: Engine) -> ContractServer:
             make_backup_tool(engine),
             make_verify_tool(
                 engine,
-                named(CHUNKS, REGISTRY),
+                fixed_collections(CHUNKS, REGISTRY),
                 partial(find_problems, engine),
             ),
         ],
-        refuse=_refuse,
+        make_error=_make_error,
         icon=ICON,
     )
     add_resources(server, engine)
@@ -74,5 +74,5 @@ def word_refusal(_: Refusal) -> str:
     return "Missing or invalid authentication token"
 
 
-def _refuse(code: str, message: str) -> BaseModel:
+def _make_error(code: str, message: str) -> BaseModel:
     return Failed(error_type=_ERROR_TYPES.get(code, code), message=message)

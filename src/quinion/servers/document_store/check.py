@@ -8,23 +8,24 @@ from quinion.servers.document_store.records import CHUNKS, REGISTRY
 
 async def find_problems(engine: Engine) -> list[str]:
     """A line for each disagreement; none is good news."""
-    return [f"{id_}: {problem}" for id_, problem in (await _find_broken(engine)).items()]
+    return [f"{id_}: {problem}" for id_, problem in (await _find_incomplete(engine)).items()]
 
 
-async def _find_broken(engine: Engine) -> dict[str, str]:
+async def _find_incomplete(engine: Engine) -> dict[str, str]:
     """What is wrong with each incomplete document, by its id."""
-    places: defaultdict[str, list[int]] = defaultdict(list)
+    indices: defaultdict[str, list[int]] = defaultdict(list)
     for record in await engine.get(CHUNKS):
-        places[str(record.metadata["document_id"])].append(int(record.metadata["chunk_index"]))
+        indices[str(record.metadata["document_id"])].append(int(record.metadata["chunk_index"]))
     listed = {r.id: int(r.metadata["chunk_count"]) for r in await engine.get(REGISTRY)}
-    broken = {
-        id_: f"{len(places[id_])} chunks are stored, and the registry says {count}: ingest it again"
+    incomplete = {
+        id_: f"{len(indices[id_])} chunks are stored, and the registry says {count}: "
+        "ingest it again"
         for id_, count in listed.items()
-        if sorted(places[id_]) != list(range(count))
+        if sorted(indices[id_]) != list(range(count))
     }
-    return broken | {
+    return incomplete | {
         id_: f"{len(found)} chunks are stored of a document that the registry does not have: "
         "ingest it again"
-        for id_, found in places.items()
+        for id_, found in indices.items()
         if id_ not in listed
     }

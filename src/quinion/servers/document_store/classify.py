@@ -26,45 +26,47 @@ class DocumentType(StrEnum):
     OTHER = "other"
 
 
-def _words(*patterns: str) -> re.Pattern[str]:
+def _word_pattern(*patterns: str) -> re.Pattern[str]:
     return re.compile(rf"\b(?:{'|'.join(patterns)})s?\b")
 
 
-_NAMES = {
-    DocumentType.TRANSPORT_ASSESSMENT: _words(
+_NAME_PATTERNS = {
+    DocumentType.TRANSPORT_ASSESSMENT: _word_pattern(
         "transport (?:assessment|statement)", "travel plan", "traffic impact"
     ),
-    DocumentType.DESIGN_ACCESS_STATEMENT: _words(
+    DocumentType.DESIGN_ACCESS_STATEMENT: _word_pattern(
         "design (?:and|&) access(?: statement)?", "d ?(?:and|&) ?a statement"
     ),
-    DocumentType.SITE_PLAN: _words(
+    DocumentType.SITE_PLAN: _word_pattern(
         "(?:site|location|block|layout) plan", "site (?:layout|location)"
     ),
-    DocumentType.FLOOR_PLAN: _words("floor ?plan", "(?:ground|first|second|third) floor"),
-    DocumentType.ELEVATION: _words("elevation", "street ?scene"),
-    DocumentType.PLANNING_STATEMENT: _words("(?:planning|supporting) statement"),
-    DocumentType.ENVIRONMENTAL_STATEMENT: _words(
+    DocumentType.FLOOR_PLAN: _word_pattern("floor ?plan", "(?:ground|first|second|third) floor"),
+    DocumentType.ELEVATION: _word_pattern("elevation", "street ?scene"),
+    DocumentType.PLANNING_STATEMENT: _word_pattern("(?:planning|supporting) statement"),
+    DocumentType.ENVIRONMENTAL_STATEMENT: _word_pattern(
         "environmental impact (?:statement|assessment)", "environmental statement", "eia"
     ),
-    DocumentType.NOISE_ASSESSMENT: _words(
+    DocumentType.NOISE_ASSESSMENT: _word_pattern(
         "noise(?: impact)? (?:assessment|report|survey)", "acoustic"
     ),
-    DocumentType.FLOOD_RISK_ASSESSMENT: _words(
+    DocumentType.FLOOD_RISK_ASSESSMENT: _word_pattern(
         "flood risk(?: assessment)?", "fra", "drainage strategy"
     ),
-    DocumentType.ECOLOGY_REPORT: _words(
+    DocumentType.ECOLOGY_REPORT: _word_pattern(
         "ecology (?:report|survey)",
         "ecological (?:appraisal|report|survey|assessment)",
         "bat survey",
         "biodiversity",
     ),
-    DocumentType.HERITAGE_STATEMENT: _words("heritage (?:statement|assessment)", "archaeological"),
-    DocumentType.ARBORICULTURAL_REPORT: _words(
+    DocumentType.HERITAGE_STATEMENT: _word_pattern(
+        "heritage (?:statement|assessment)", "archaeological"
+    ),
+    DocumentType.ARBORICULTURAL_REPORT: _word_pattern(
         "arboricultural (?:report|survey|assessment)", "tree survey"
     ),
 }
 
-_RENDERINGS = _words(
+_RENDERING_PATTERN = _word_pattern(
     "birds? ?eye",
     "perspective",
     "cgi",
@@ -75,8 +77,8 @@ _RENDERINGS = _words(
     "render(?:ing|ed)?",
 )
 
-_CONTENTS = {
-    DocumentType.TRANSPORT_ASSESSMENT: _words(
+_CONTENT_PATTERNS = {
+    DocumentType.TRANSPORT_ASSESSMENT: _word_pattern(
         "transport assessment",
         "trip generation",
         "traffic flow",
@@ -84,24 +86,24 @@ _CONTENTS = {
         "trics",
         "travel plan",
     ),
-    DocumentType.DESIGN_ACCESS_STATEMENT: _words(
+    DocumentType.DESIGN_ACCESS_STATEMENT: _word_pattern(
         "design and access statement",
         "design principle",
         "massing",
         "appearance",
         "inclusive access",
     ),
-    DocumentType.PLANNING_STATEMENT: _words(
+    DocumentType.PLANNING_STATEMENT: _word_pattern(
         "planning statement", "planning history", "planning balance", "material consideration"
     ),
-    DocumentType.ENVIRONMENTAL_STATEMENT: _words(
+    DocumentType.ENVIRONMENTAL_STATEMENT: _word_pattern(
         "environmental statement",
         "environmental impact assessment",
         "scoping opinion",
         "significant effect",
         "cumulative effect",
     ),
-    DocumentType.NOISE_ASSESSMENT: _words(
+    DocumentType.NOISE_ASSESSMENT: _word_pattern(
         "noise assessment",
         "noise level",
         "laeq",
@@ -110,7 +112,7 @@ _CONTENTS = {
         "bs ?8233",
         "bs ?4142",
     ),
-    DocumentType.FLOOD_RISK_ASSESSMENT: _words(
+    DocumentType.FLOOD_RISK_ASSESSMENT: _word_pattern(
         "flood risk assessment",
         "flood zone",
         "surface water",
@@ -118,7 +120,7 @@ _CONTENTS = {
         "suds",
         "sequential test",
     ),
-    DocumentType.ECOLOGY_REPORT: _words(
+    DocumentType.ECOLOGY_REPORT: _word_pattern(
         "ecological appraisal",
         "habitat",
         "bat roost",
@@ -126,21 +128,21 @@ _CONTENTS = {
         "great crested newt",
         "biodiversity net gain",
     ),
-    DocumentType.HERITAGE_STATEMENT: _words(
+    DocumentType.HERITAGE_STATEMENT: _word_pattern(
         "heritage statement",
         "listed building",
         "conservation area",
         "heritage asset",
         "archaeological",
     ),
-    DocumentType.ARBORICULTURAL_REPORT: _words(
+    DocumentType.ARBORICULTURAL_REPORT: _word_pattern(
         "arboricultural", "root protection area", "bs ?5837", "tree survey", "crown spread"
     ),
 }
 
-ENOUGH_MENTIONS = 5
-ENOUGH_PHRASES = 2
-READ_CHARACTERS = 20_000
+MIN_MENTIONS = 5
+MIN_DISTINCT_PHRASES = 2
+SCANNED_CHARACTERS = 20_000
 
 
 def classify(file_name: str, text: str) -> DocumentType:
@@ -151,7 +153,7 @@ def classify(file_name: str, text: str) -> DocumentType:
 def classify_name(file_name: str) -> DocumentType | None:
     """The first type that the file's name says."""
     name = fold_name(file_name)
-    return next((kind for kind, pattern in _NAMES.items() if pattern.search(name)), None)
+    return next((kind for kind, pattern in _NAME_PATTERNS.items() if pattern.search(name)), None)
 
 
 def classify_text(text: str) -> DocumentType | None:
@@ -159,20 +161,20 @@ def classify_text(text: str) -> DocumentType | None:
 
     One word in passing proves nothing: it takes several mentions, and different ones.
     """
-    beginning = " ".join(text[:READ_CHARACTERS].lower().split())
-    mentions = {kind: pattern.findall(beginning) for kind, pattern in _CONTENTS.items()}
+    beginning = " ".join(text[:SCANNED_CHARACTERS].lower().split())
+    mentions = {kind: pattern.findall(beginning) for kind, pattern in _CONTENT_PATTERNS.items()}
     kind, found = max(mentions.items(), key=lambda item: len(item[1]))
-    proven = len(found) >= ENOUGH_MENTIONS and len(set(found)) >= ENOUGH_PHRASES
-    return kind if proven else None
+    is_clear = len(found) >= MIN_MENTIONS and len(set(found)) >= MIN_DISTINCT_PHRASES
+    return kind if is_clear else None
 
 
 def is_rendering(file_name: str) -> bool:
     """Whether the name says that this is a picture of what will be built."""
-    return _RENDERINGS.search(fold_name(file_name)) is not None
+    return _RENDERING_PATTERN.search(fold_name(file_name)) is not None
 
 
 def fold_name(file_name: str) -> str:
     """A file's name as words, without its extension."""
     stem = file_name.rsplit(".", 1)[0]
-    apart = re.sub(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z0-9])(?=[A-Z][a-z])", " ", stem)
-    return re.sub(r"[\s_.\-]+", " ", re.sub(r"['’]", "", apart)).lower().strip()
+    split = re.sub(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z0-9])(?=[A-Z][a-z])", " ", stem)
+    return re.sub(r"[\s_.\-]+", " ", re.sub(r"['’]", "", split)).lower().strip()

@@ -49,7 +49,7 @@ class Ingestion:
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
         self._locks = KeyedLock()
-        self._taken: set[str] = set()
+        self._reserved_ids: set[str] = set()
 
     async def ingest(
         self,
@@ -67,7 +67,7 @@ class Ingestion:
         settings = self._engine.settings
         source = await in_thread(admit, file_path, EXTENSIONS, settings.read_roots)
         async with self._locks.hold((application_ref, source.sha256)):
-            if known := await self._find(application_ref, source.sha256):
+            if known := await self._find_existing(application_ref, source.sha256):
                 return AlreadyIngested(document_id=known)
             rendering = is_rendering(source.path.name)
             reading, chunks, vectors = await pipeline.read_and_embed(
@@ -83,10 +83,10 @@ class Ingestion:
                     total_pages=reading.inspection.page_count,
                 )
             if reading.is_blank:
-                raise NoContent(_why_blank(source.path.name, settings.enable_ocr))
+                raise NoContent(_no_text_message(source.path.name, settings.enable_ocr))
             if not chunks:
                 raise NoChunks(f"{source.path.name} has no text that can be split into chunks.")
-            draft = _describe(source, application_ref, document_type, reading, len(chunks))
+            draft = _draft_document(source, application_ref, document_type, reading, len(chunks))
             text = join_pages(reading.pages)
             document = await self._store(draft, text, chunks, vectors)
             return Ingested(
@@ -99,7 +99,7 @@ class Ingestion:
                 warnings=warn(count_hidden_by_page(reading.pages)),
             )
 
-    async def _find(self, application_ref: str, file_hash: str) -> str | None:
+    async def _find_existing(self, application_ref: str, file_hash: str) -> str | None:
         where = all_of({"application_ref": application_ref}, {"file_hash": file_hash})
         for record in await self._engine.get(REGISTRY, where=where):
             chunks = Selector.by_values(CHUNKS, document_id=record.id)
@@ -111,7 +111,7 @@ class Ingestion:
     async def _store(
         self, draft: Document, text: str, chunks: Sequence[Chunk], vectors: Vectors
     ) -> Document:
-        document = replace(draft, id=await self._take_id(draft))
+        document = replace(draft, id=await self._reserve_id(draft))
 
         def store(write: Write) -> None:
             for selector in select_document(document.id):  # what is left of an incomplete one
@@ -123,23 +123,23 @@ class Ingestion:
         try:
             await self._engine.write(store)
         finally:
-            self._taken.discard(document.id)
+            self._reserved_ids.discard(document.id)
         return document
 
-    async def _take_id(self, draft: Document) -> str:
+    async def _reserve_id(self, draft: Document) -> str:
         """The shortest id that no other document has, or is about to have."""
         for candidate in possible_ids(draft.application_ref, draft.file_hash):
-            if candidate in self._taken:
+            if candidate in self._reserved_ids:
                 continue
-            self._taken.add(candidate)
+            self._reserved_ids.add(candidate)
             free = False
             try:
                 holders = await self._engine.get(REGISTRY, ids=[candidate])
                 # An incomplete one of the same file is replaced.
-                free = all(_is_same(draft, one.metadata) for one in holders)
+                free = all(_is_same_file(draft, one.metadata) for one in holders)
             finally:
                 if not free:
-                    self._taken.discard(candidate)
+                    self._reserved_ids.discard(candidate)
             if free:
                 return candidate
         raise AssertionError("two documents with the same SHA-256")  # pragma: no cover
@@ -156,7 +156,7 @@ async def delete_document(engine: Engine, document_id: str) -> None:
     await engine.delete(select_document(document_id))
 
 
-def _describe(
+def _draft_document(
     source: Source,
     application_ref: str,
     document_type: DocumentType | None,
@@ -177,14 +177,14 @@ def _describe(
     )
 
 
-def _is_same(document: Document, metadata: Metadata) -> bool:
+def _is_same_file(document: Document, metadata: Metadata) -> bool:
     return (document.file_hash, document.application_ref) == (
         metadata["file_hash"],
         metadata["application_ref"],
     )
 
 
-def _why_blank(name: str, ocr: bool) -> str:
+def _no_text_message(name: str, ocr: bool) -> str:
     if ocr:
         return f"No text was found in {name}, neither in its text layer nor by OCR."
     return (

@@ -16,7 +16,7 @@ from quinion.store.base import Selector
 CHUNKS = "application_docs"
 REGISTRY = "document_registry"
 
-SHORTEST_PREFIX = 6
+MIN_PREFIX_LENGTH = 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ class Document:
 def possible_ids(application_ref: str, file_hash: str) -> Iterator[str]:
     """The document's id, then longer ones for when another document holds it."""
     sanitized = re.sub(r"[\W_]+", "_", application_ref)
-    for length in range(SHORTEST_PREFIX, len(file_hash) + 1):
+    for length in range(MIN_PREFIX_LENGTH, len(file_hash) + 1):
         yield f"{sanitized}_{file_hash[:length]}"
 
 
@@ -64,7 +64,7 @@ def chunk_records(document: Document, text: str, chunks: Sequence[Chunk]) -> lis
     `char_start` and `gap_before` are additions: with them the text can be put together again
     with each character once. So is the flag of hidden text.
     """
-    ends = [0, *(chunk.end for chunk in chunks)]
+    chunk_ends = [0, *(chunk.end for chunk in chunks)]
     return [
         Record(
             id=f"{document.id}_{chunk.pages[0]:03d}_{chunk.index:03d}",
@@ -85,7 +85,7 @@ def chunk_records(document: Document, text: str, chunks: Sequence[Chunk]) -> lis
                 **flag(chunk.has_hidden),
             },
         )
-        for chunk, end_before in zip(chunks, ends, strict=False)
+        for chunk, end_before in zip(chunks, chunk_ends, strict=False)
     ]
 
 

@@ -17,13 +17,13 @@ from quinion.servers.document_store.listing import check_type, list_applications
 from quinion.servers.document_store.records import REGISTRY
 from quinion.servers.document_store.text import read_text
 from quinion.servers.invisible_text import note
-from quinion.servers.resources import MOST_LISTED, address, go_on
+from quinion.servers.resources import MAX_LISTED, add_continuation, fill_uri
 
 APPLICATIONS = "documents://applications"
 APPLICATION = "documents://application/{+application_ref}{?document_type,from_document}"
 DOCUMENT = "documents://document/{document_id}{?from_chunk}"
 
-Place = Annotated[int, Field(ge=0)]
+Offset = Annotated[int, Field(ge=0)]
 
 
 def add_resources(server: ContractServer, engine: Engine) -> None:
@@ -46,7 +46,7 @@ def add_resources(server: ContractServer, engine: Engine) -> None:
         mime_type="application/json",
     )
     async def application(
-        application_ref: str, document_type: str | None = None, from_document: Place = 0
+        application_ref: str, document_type: str | None = None, from_document: Offset = 0
     ) -> Listing:
         kind = check_type(document_type) if document_type is not None else None
         listing = await list_documents(engine, application_ref, from_document, kind)
@@ -65,7 +65,7 @@ def add_resources(server: ContractServer, engine: Engine) -> None:
         "one answer, the last line says where it goes on.",
         mime_type="text/plain",
     )
-    async def document(document_id: str, from_chunk: Place = 0) -> str:
+    async def document(document_id: str, from_chunk: Offset = 0) -> str:
         try:
             part = await read_text(engine, document_id, True, from_chunk)
         except DocumentMissing as error:
@@ -73,8 +73,8 @@ def add_resources(server: ContractServer, engine: Engine) -> None:
             raise DocumentMissing(f"{error.message}; {hint}.") from error
         following = None
         if part.next_chunk is not None:
-            following = address(DOCUMENT, document_id=document_id, from_chunk=part.next_chunk)
-        return go_on(note(part.text, part.hidden_text), following)
+            following = fill_uri(DOCUMENT, document_id=document_id, from_chunk=part.next_chunk)
+        return add_continuation(note(part.text, part.hidden_text), following)
 
     @server.prompt(title="Review an application against policy")
     def review_application(
@@ -91,7 +91,7 @@ def add_resources(server: ContractServer, engine: Engine) -> None:
     async def newest() -> list[Resource]:
         documents = [Listed.of(record) for record in await engine.get(REGISTRY)]
         documents.sort(key=lambda document: document.ingested_at, reverse=True)
-        return [_listed(document) for document in documents[:MOST_LISTED]]
+        return [_to_resource(document) for document in documents[:MAX_LISTED]]
 
     async def find_names(argument: str, _: Mapping[str, str]) -> Iterable[str]:
         if argument == "document_type":
@@ -103,13 +103,13 @@ def add_resources(server: ContractServer, engine: Engine) -> None:
             return sorted({str(record.metadata["application_ref"]) for record in records})
         return []
 
-    server.list_also(newest)
+    server.add_listing(newest)
     complete_by(server, find_names)
 
 
-def _listed(document: Listed) -> Resource:
+def _to_resource(document: Listed) -> Resource:
     return Resource(
-        uri=address(DOCUMENT, document_id=document.document_id),
+        uri=fill_uri(DOCUMENT, document_id=document.document_id),
         name=document.document_id,
         title=document.file_path.rpartition("/")[2],
         description=f"{document.document_type}, ingested {document.ingested_at}",

@@ -10,7 +10,7 @@ from quinion.servers.document_store.records import CHUNKS, REGISTRY
 from quinion.servers.invisible_text import is_flagged
 from quinion.servers.response_size import how_many_fit
 
-JOINT = "\n\n"
+SEPARATOR = "\n\n"
 
 
 async def read_text(
@@ -35,7 +35,9 @@ async def read_text(
             f"from_chunk is {from_chunk}, but {document_id} has {len(records)} chunks."
         )
     records.sort(key=_index)
-    parts = list(_once(records) if without_overlap else _whole(records))[from_chunk:]
+    parts = list(_without_overlap(records) if without_overlap else _full_chunks(records))[
+        from_chunk:
+    ]
     count = max(1, how_many_fit(parts))
     shown = records[from_chunk : from_chunk + count]
     return DocumentText(
@@ -43,7 +45,7 @@ async def read_text(
         file_path=document.file_path,
         document_type=document.document_type,
         chunk_count=len(records),
-        text=("" if without_overlap else JOINT).join(parts[:count]),
+        text=("" if without_overlap else SEPARATOR).join(parts[:count]),
         next_chunk=from_chunk + count if count < len(parts) else None,
         hidden_text=any(is_flagged(record.metadata) for record in shown),
     )
@@ -53,11 +55,11 @@ def _index(record: Record) -> int:
     return int(record.metadata["chunk_index"])
 
 
-def _whole(records: Sequence[Record]) -> Iterator[str]:
+def _full_chunks(records: Sequence[Record]) -> Iterator[str]:
     return (record.text for record in records)
 
 
-def _once(records: Sequence[Record]) -> Iterator[str]:
+def _without_overlap(records: Sequence[Record]) -> Iterator[str]:
     """What each chunk adds to those before it, with the white space between them.
 
     Chunks that another program stored have no offsets, and are taken not to overlap.
@@ -65,6 +67,6 @@ def _once(records: Sequence[Record]) -> Iterator[str]:
     reached = 0
     for record in records:
         start = int(record.metadata.get("char_start", reached))
-        gap = str(record.metadata.get("gap_before", JOINT if reached else ""))
+        gap = str(record.metadata.get("gap_before", SEPARATOR if reached else ""))
         yield gap + record.text[max(0, reached - start) :]
         reached = max(reached, start + len(record.text))

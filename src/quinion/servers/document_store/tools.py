@@ -30,8 +30,8 @@ from quinion.servers.document_store.text import read_text
 from quinion.servers.response_size import how_many_fit
 from quinion.store.filters import all_of
 
-MOST_RESULTS = 1000
-MOST_TYPES = 100
+MAX_RESULTS = 1000
+MAX_TYPES = 100
 
 ApplicationRef = Annotated[
     Name, Field(description='Planning application reference, e.g. "25/01178/REM".')
@@ -80,12 +80,12 @@ def make_tools(engine: Engine) -> list[Tool]:
         document_types: Annotated[
             list[Name] | None,
             Field(
-                max_length=MOST_TYPES,
+                max_length=MAX_TYPES,
                 description="Only documents of these types: " + ", ".join(DocumentType) + ".",
             ),
         ] = None,
         max_results: Annotated[
-            int, Field(ge=1, le=MOST_RESULTS, description="How many results at the most.")
+            int, Field(ge=1, le=MAX_RESULTS, description="How many results at the most.")
         ] = 10,
     ) -> SearchAnswer:
         """Search the chunks of ingested documents by meaning, best match first.

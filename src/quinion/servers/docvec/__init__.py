@@ -60,7 +60,7 @@ def build(engine: Engine) -> ContractServer:
                 partial(unlist_broken, index),
             ),
         ],
-        refuse=refuse,
+        make_error=refuse,
         icon=ICON,
     )
     add_resources(server, index)

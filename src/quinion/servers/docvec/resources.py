@@ -14,7 +14,7 @@ from quinion.servers.docvec import prompts
 from quinion.servers.docvec.answers import Stats
 from quinion.servers.docvec.files import describe, read_file
 from quinion.servers.docvec.index import Index
-from quinion.servers.resources import MOST_LISTED, address, go_on
+from quinion.servers.resources import MAX_LISTED, add_continuation, fill_uri
 
 FILES = "docvec://files"
 FILE = "docvec://file/{path}{?from_chunk}"
@@ -43,8 +43,8 @@ def add_resources(server: ContractServer, index: Index) -> None:
         text, next_chunk = await read_file(index, path, from_chunk)
         following = None
         if next_chunk is not None:
-            following = address(FILE, path=path, from_chunk=next_chunk)
-        return go_on(text, following)
+            following = fill_uri(FILE, path=path, from_chunk=next_chunk)
+        return add_continuation(text, following)
 
     @server.prompt(title="Answer from a folder within a budget")
     def answer_from_folder(
@@ -60,7 +60,7 @@ def add_resources(server: ContractServer, index: Index) -> None:
     async def newest() -> list[Resource]:
         lines = await index.engine.get(index.shelf.files)
         lines.sort(key=lambda line: str(line.metadata["indexed_at"]), reverse=True)
-        return [_listed(line) for line in lines[:MOST_LISTED]]
+        return [_listed(line) for line in lines[:MAX_LISTED]]
 
     async def find_names(argument: str, _: Mapping[str, str]) -> Iterable[str]:
         if argument == "path":
@@ -69,13 +69,13 @@ def add_resources(server: ContractServer, index: Index) -> None:
             return sorted({str(PurePath(path).parent) for path in await index.known()})
         return []
 
-    server.list_also(newest)
+    server.add_listing(newest)
     complete_by(server, find_names)
 
 
 def _listed(line: Record) -> Resource:
     return Resource(
-        uri=address(FILE, path=line.id),
+        uri=fill_uri(FILE, path=line.id),
         name=line.id,
         title=PurePath(line.id).name,
         description=f"{line.metadata['file_format']}, in {PurePath(line.id).parent}",

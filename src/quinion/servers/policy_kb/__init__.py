@@ -18,8 +18,8 @@ from quinion.servers.policy_kb.check import find_problems, repair
 from quinion.servers.policy_kb.knowledge import KnowledgeBase
 from quinion.servers.policy_kb.records import CHUNKS
 from quinion.servers.policy_kb.resources import add_resources
-from quinion.servers.policy_kb.tools import make_keeper_tools, make_tools
-from quinion.servers.verifying import make_verify_tool, named
+from quinion.servers.policy_kb.tools import make_cli_tools, make_tools
+from quinion.servers.verifying import fixed_collections, make_verify_tool
 from quinion.store.registry import open_registry
 
 NAME = "policy-kb"
@@ -70,12 +70,15 @@ def build(engine: Engine) -> ContractServer:
         instructions=INSTRUCTIONS,
         tools=make_tools(knowledge),
         unlisted=[
-            *make_keeper_tools(knowledge),
+            *make_cli_tools(knowledge),
             make_verify_tool(
-                engine, named(CHUNKS), partial(find_problems, knowledge), partial(repair, knowledge)
+                engine,
+                fixed_collections(CHUNKS),
+                partial(find_problems, knowledge),
+                partial(repair, knowledge),
             ),
         ],
-        refuse=_refuse,
+        make_error=_make_error,
         icon=ICON,
     )
     add_resources(server, knowledge)
@@ -95,5 +98,5 @@ def word_refusal(refusal: Refusal) -> str:
     return _REFUSALS[refusal]
 
 
-def _refuse(code: str, message: str) -> BaseModel:
+def _make_error(code: str, message: str) -> BaseModel:
     return Failed(error_type=_ERROR_TYPES.get(code, code), message=message)

@@ -7,7 +7,7 @@ from quinion.concurrency import in_thread
 from quinion.model.policy import Revision
 from quinion.model.record import Record
 from quinion.servers.policy_kb.knowledge import KnowledgeBase
-from quinion.servers.policy_kb.records import CHUNKS, Key, followed_metadata
+from quinion.servers.policy_kb.records import CHUNKS, Key, registry_metadata
 
 
 async def find_problems(knowledge: KnowledgeBase) -> list[str]:
@@ -16,10 +16,12 @@ async def find_problems(knowledge: KnowledgeBase) -> list[str]:
     Raises:
         RegistryUnavailable, StoreUnavailable: one of them can't be asked.
     """
-    await knowledge.in_step()
+    await knowledge.sync()
     registry = await knowledge.registry()
-    shelves = await in_thread(registry.list_all_revisions)
-    registered = {(r.source, r.revision_id): r for shelf in shelves.values() for r in shelf}
+    by_source = await in_thread(registry.list_all_revisions)
+    registered = {
+        (r.source, r.revision_id): r for revisions in by_source.values() for r in revisions
+    }
     records = await knowledge.engine.get(CHUNKS)
     counts: Counter[tuple[str, str]] = Counter()
     problems = []
@@ -33,7 +35,7 @@ async def find_problems(knowledge: KnowledgeBase) -> list[str]:
                 f"{record.id}: its revision is not registered. Register it again, or remove the "
                 "chunks with remove_policy_revision"
             )
-        elif any(data[name] != value for name, value in followed_metadata(revision).items()):
+        elif any(data[name] != value for name, value in registry_metadata(revision).items()):
             problems.append(f"{record.id}: its dates or label are not those of its revision")
     problems += [
         f"{source} {revision_id}: {counts[source, revision_id]} chunks are stored, "
@@ -48,13 +50,13 @@ async def repair(knowledge: KnowledgeBase) -> list[str]:
     """Let the registry count what is there, and write its dates onto the chunks; a line for each.
     Chunks of a revision that it does not have stay: they may be all that is left of it."""
     registry = await knowledge.registry()
-    shelves = await in_thread(registry.list_all_revisions)
+    by_source = await in_thread(registry.list_all_revisions)
     stored: dict[Key, list[Record]] = {}
     for record in await knowledge.engine.get(CHUNKS):
         key = str(record.metadata["source"]), str(record.metadata["revision_id"])
         stored.setdefault(key, []).append(record)
     repaired = []
-    for revision in (revision for shelf in shelves.values() for revision in shelf):
+    for revision in (revision for revisions in by_source.values() for revision in revisions):
         records = stored.get((revision.source, revision.revision_id), [])
         repaired += await _repair_revision(knowledge, revision, records)
     return repaired
@@ -65,13 +67,13 @@ async def _repair_revision(
 ) -> list[str]:
     name = f"{revision.source} {revision.revision_id}"
     repaired = []
-    followed = followed_metadata(revision)
-    if any(r.metadata.get(key) != value for r in records for key, value in followed.items()):
-        await knowledge.follow([revision])
+    from_registry = registry_metadata(revision)
+    if any(r.metadata.get(key) != value for r in records for key, value in from_registry.items()):
+        await knowledge.write_registry_metadata([revision])
         repaired.append(f"{name}: its chunks got the dates and label of the registry")
     if len(records) != revision.chunk_count:
-        async with knowledge.busy((revision.source, revision.revision_id)):
-            await knowledge.count_again(revision)
+        async with knowledge.mark_busy((revision.source, revision.revision_id)):
+            await knowledge.recount_chunks(revision)
         repaired.append(
             f"{name}: the registry said {revision.chunk_count} chunks, and there are "
             f"{len(records)}. Ingest it again"

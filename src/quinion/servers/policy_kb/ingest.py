@@ -24,7 +24,7 @@ from quinion.model.policy import Policy, RevisionStatus, RevisionUpdate
 from quinion.model.section import SectionChunk
 from quinion.servers.invisible_text import warn
 from quinion.servers.policy_kb.answers import Ingested
-from quinion.servers.policy_kb.knowledge import KnowledgeBase, note_followed
+from quinion.servers.policy_kb.knowledge import KnowledgeBase, mark_synced
 from quinion.servers.policy_kb.records import CHUNKS, chunk_records, select_revision
 
 EXTENSIONS = frozenset({".pdf"})
@@ -54,17 +54,17 @@ class Ingestion:
             roots = self._knowledge.engine.settings.read_roots
             file = await in_thread(admit, file_path, EXTENSIONS, roots)
             if revision.chunk_count:
-                return await self._take_in(policy, revision_id, file, progress)
+                return await self._replace_text(policy, revision_id, file, progress)
             note = partial(registry.update_revision, source, revision_id)
             await in_thread(note, RevisionUpdate(RevisionStatus.PROCESSING))
             try:
-                return await self._take_in(policy, revision_id, file, progress)
+                return await self._replace_text(policy, revision_id, file, progress)
             except QuinionError as error:
                 failure = RevisionUpdate(RevisionStatus.FAILED, error=error.message)
                 await in_thread(note, failure)
                 raise
 
-    async def _take_in(
+    async def _replace_text(
         self, policy: Policy, revision_id: str, file: Source, progress: Progress
     ) -> Ingested:
         engine = self._knowledge.engine
@@ -79,7 +79,7 @@ class Ingestion:
         vectors = await pipeline.embed(engine, chunks, len(pages), progress)
         size = await in_thread(_size, file)
         registry = await self._knowledge.registry()
-        async with self._knowledge.busy((policy.source, revision_id)):
+        async with self._knowledge.mark_busy((policy.source, revision_id)):
             # The dates may have changed while the text was read.
             revision = await in_thread(registry.get_revision, policy.source, revision_id)
 
@@ -95,7 +95,7 @@ class Ingestion:
             def replace_chunks(write: Write) -> None:
                 write.delete(select_revision(policy.source, revision_id))
                 write.upsert(CHUNKS, chunk_records(policy, revision, chunks), vectors)
-                note_followed(write, revision)
+                mark_synced(write, revision)
                 # Before the commit: if it fails, the chunks are as they were.
                 registry.update_revision(policy.source, revision_id, done)
 

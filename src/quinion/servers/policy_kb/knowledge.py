@@ -4,7 +4,7 @@ The registry may be in Redis, and other programs may write it. So the two can't 
 transaction: the registry is the truth, and the store follows it.
 
 - Before every search the dates and labels on chunks are brought into step with the registry
-  (`in_step`). A key for each revision, in the store's key-value table, says what its chunks carry.
+  (`sync`). A key for each revision, in the store's key-value table, says what its chunks carry.
 - An operation that changes both marks the revision as busy first. What a process that died has
   left busy is repaired at the next start (`_recover`): the registry then counts what is there.
 """
@@ -33,9 +33,9 @@ from quinion.search.query import check_query
 from quinion.servers.policy_kb.records import (
     CHUNKS,
     Key,
-    followed_metadata,
-    in_force_on,
-    of_sources,
+    filter_in_force,
+    filter_sources,
+    registry_metadata,
     select_revision,
 )
 from quinion.store.filters import all_of
@@ -43,7 +43,7 @@ from quinion.store.registry import PolicyRegistry
 
 log = logging.getLogger(__name__)
 
-FOLLOWED, BUSY = "policy followed ", "policy busy "
+SYNCED_PREFIX, BUSY_PREFIX = "policy followed ", "policy busy "
 """What keys of the store's key-value table begin with."""
 
 
@@ -53,9 +53,9 @@ class KnowledgeBase:
     def __init__(self, engine: Engine, registry: PolicyRegistry) -> None:
         self.engine = engine
         self._registry = registry
-        self._stepping = anyio.Lock()
+        self._sync_lock = anyio.Lock()
         self._locks = KeyedLock()
-        self._busy: set[str] = set()
+        self._busy_keys: set[str] = set()
         self._recovered = False
 
     async def registry(self) -> PolicyRegistry:
@@ -68,7 +68,7 @@ class KnowledgeBase:
             # Asked before the lock is taken: those who wait for a registry that hangs wait for
             # it together, and not one after the other.
             await in_thread(self._registry.ping)
-            async with self._stepping:
+            async with self._sync_lock:
                 if not self._recovered:
                     await self._recover()
                     self._recovered = True
@@ -87,15 +87,17 @@ class KnowledgeBase:
         registry = await self.registry()
         for source in sources:
             await in_thread(registry.get_policy, source)
-        where = of_sources(sources) if sources else None
-        shelves = await self.in_step()
+        where = filter_sources(sources) if sources else None
+        by_source = await self.sync()
         if day is None:
             return await self.engine.search(CHUNKS, query, limit, where)
-        found = (resolve(source, shelf, day).revision for source, shelf in shelves.items())
+        found = (
+            resolve(source, revisions, day).revision for source, revisions in by_source.items()
+        )
         holding = {(r.source, r.revision_id) for r in found if r}
         if not holding:
             return []
-        where = all_of(where, in_force_on(day, holding))
+        where = all_of(where, filter_in_force(day, holding))
         return await self.engine.search(CHUNKS, query, limit, where)
 
     async def find_revision(self, source: str, revision_id: str | None) -> Revision:
@@ -144,14 +146,14 @@ class KnowledgeBase:
         """Register a revision; those that give way to it have their chunks' dates changed."""
         registry = await self.registry()
         plan = await in_thread(registry.create_revision, source, draft)
-        await self.in_step()
+        await self.sync()
         return plan
 
     async def edit_revision(self, source: str, revision_id: str, edit: RevisionEdit) -> Plan:
         """Change a revision, and the dates on its chunks with it."""
         registry = await self.registry()
         plan = await in_thread(registry.edit_revision, source, revision_id, edit)
-        await self.in_step()
+        await self.sync()
         return plan
 
     async def remove_chunks(self, source: str, revision_id: str) -> int:
@@ -159,7 +161,7 @@ class KnowledgeBase:
         that it has none."""
         registry = await self.registry()
         selector = select_revision(source, revision_id)
-        async with self.busy((source, revision_id)):
+        async with self.mark_busy((source, revision_id)):
             count = await self.engine.count(selector)
             # First, so that a registry that fails changes nothing.
             try:
@@ -174,57 +176,56 @@ class KnowledgeBase:
     async def delete_revision(self, source: str, revision_id: str) -> Revision:
         """Take a revision out, and its chunks with it."""
         registry = await self.registry()
-        async with self.busy((source, revision_id)):
+        async with self.mark_busy((source, revision_id)):
             deleted = await in_thread(registry.delete_revision, source, revision_id)
             await self.engine.delete([select_revision(source, revision_id)])
         return deleted
 
-    async def in_step(self) -> dict[str, list[Revision]]:
+    async def sync(self) -> dict[str, list[Revision]]:
         """Bring dates and labels on chunks into step with the registry, where they are not.
 
         Returns the revisions of every policy, by source, as they were looked at.
         """
         await self.registry()
-        shelves, late = await in_thread(self._compare)
-        if late:
-            async with self._stepping:
-                shelves, late = await in_thread(self._compare)
-                await self.follow(late)
-        return shelves
+        by_source, stale = await in_thread(self._find_stale)
+        if stale:
+            async with self._sync_lock:
+                by_source, stale = await in_thread(self._find_stale)
+                await self.write_registry_metadata(stale)
+        return by_source
 
-    async def follow(self, revisions: Sequence[Revision]) -> None:
+    async def write_registry_metadata(self, revisions: Sequence[Revision]) -> None:
         """Write the registry's dates and labels onto the chunks of these revisions."""
 
         def set_dates(write: Write) -> None:
             for revision in revisions:
                 selector = select_revision(revision.source, revision.revision_id)
-                write.update_metadata(selector, followed_metadata(revision))
-                note_followed(write, revision)
+                write.update_metadata(selector, registry_metadata(revision))
+                mark_synced(write, revision)
 
         await self.engine.write(set_dates)
 
-    def _compare(self) -> tuple[dict[str, list[Revision]], list[Revision]]:
+    def _find_stale(self) -> tuple[dict[str, list[Revision]], list[Revision]]:
         """All revisions, and those whose chunks carry something else than they should."""
-        marks = self.engine.store.values(FOLLOWED)
-        shelves = self._registry.list_all_revisions()
-        late = [
+        values = self.engine.store.values(SYNCED_PREFIX)
+        by_source = self._registry.list_all_revisions()
+        stale = [
             revision
-            for shelf in shelves.values()
-            for revision in shelf
-            if revision.chunk_count
-            and marks.get(_followed_key(revision)) != _followed_mark(revision)
+            for revisions in by_source.values()
+            for revision in revisions
+            if revision.chunk_count and values.get(_synced_key(revision)) != _synced_value(revision)
         ]
-        return shelves, late
+        return by_source, stale
 
     @asynccontextmanager
-    async def busy(self, key: Key) -> AsyncIterator[None]:
+    async def mark_busy(self, key: Key) -> AsyncIterator[None]:
         """While registry and store are changed for this revision, by one at a time.
 
         A failure inside is repaired at the next use; a death, at the next start.
         """
         mark = _busy_key(*key)
         async with self._locks.hold(key):
-            self._busy.add(mark)
+            self._busy_keys.add(mark)
             try:
                 await self.engine.write(lambda write: write.set_value(mark, "busy"))
                 yield
@@ -233,22 +234,22 @@ class KnowledgeBase:
                 self._recovered = False
                 raise
             finally:
-                self._busy.discard(mark)
+                self._busy_keys.discard(mark)
 
     async def _recover(self) -> None:
         """Let the registry count the chunks that are there, of revisions that were left busy."""
-        marks = await in_thread(self.engine.store.values, BUSY)
-        shelves = await in_thread(self._registry.list_all_revisions)
-        for revision in (r for shelf in shelves.values() for r in shelf):
+        values = await in_thread(self.engine.store.values, BUSY_PREFIX)
+        by_source = await in_thread(self._registry.list_all_revisions)
+        for revision in (r for revisions in by_source.values() for r in revisions):
             busy = _busy_key(revision.source, revision.revision_id)
-            if busy in marks and busy not in self._busy:
-                await self.count_again(revision)
+            if busy in values and busy not in self._busy_keys:
+                await self.recount_chunks(revision)
                 await self._clear(busy)
 
     async def _clear(self, key: str) -> None:
         await self.engine.write(lambda write: write.delete_value(key))
 
-    async def count_again(self, revision: Revision) -> None:
+    async def recount_chunks(self, revision: Revision) -> None:
         """Let the registry say how many chunks of the revision there are."""
         count = await self.engine.count(select_revision(revision.source, revision.revision_id))
         if count == revision.chunk_count:
@@ -268,18 +269,18 @@ class KnowledgeBase:
         )
 
 
-def note_followed(write: Write, revision: Revision) -> None:
+def mark_synced(write: Write, revision: Revision) -> None:
     """Note that the revision's chunks carry its dates and label."""
-    write.set_value(_followed_key(revision), _followed_mark(revision))
+    write.set_value(_synced_key(revision), _synced_value(revision))
 
 
-def _followed_key(revision: Revision) -> str:
-    return f"{FOLLOWED}{revision.source} {revision.revision_id}"
+def _synced_key(revision: Revision) -> str:
+    return f"{SYNCED_PREFIX}{revision.source} {revision.revision_id}"
 
 
-def _followed_mark(revision: Revision) -> str:
-    return " ".join(str(number) for number in followed_metadata(revision).values())
+def _synced_value(revision: Revision) -> str:
+    return " ".join(str(number) for number in registry_metadata(revision).values())
 
 
 def _busy_key(source: str, revision_id: str) -> str:
-    return f"{BUSY}{source} {revision_id}"
+    return f"{BUSY_PREFIX}{source} {revision_id}"

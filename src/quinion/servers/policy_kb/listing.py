@@ -27,12 +27,12 @@ async def list_revisions(
     Raises:
         PolicyMissing: there is no such policy.
     """
-    shelf = await find_revisions(knowledge, source)
-    rest = [RevisionEntry.of(revision) for revision in shelf[from_revision:]]
+    revisions = await find_revisions(knowledge, source)
+    rest = [RevisionEntry.of(revision) for revision in revisions[from_revision:]]
     count = how_many_fit(rest)
     return Revisions(
         source=source,
-        revision_count=len(shelf),
+        revision_count=len(revisions),
         revisions=rest[:count],
         next_revision=from_revision + count if count < len(rest) else None,
     )

@@ -10,7 +10,7 @@ remember of a policy may be of another revision.
 """
 
 
-def tell_text_in_force(date: str, topic: str, source: str) -> str:
+def text_in_force(date: str, topic: str, source: str) -> str:
     """How to find out what policy said about a matter on a day, in one policy or in all.
 
     Raises:

@@ -17,7 +17,7 @@ CHUNKS = "policy_docs"
 Key = tuple[str, str]
 """A policy's source and a revision's id."""
 
-_PATH_JOINT = "\n"
+_PATH_SEPARATOR = "\n"
 
 
 IMPORTABLE = {
@@ -36,7 +36,7 @@ def select_revision(source: str, revision_id: str) -> Selector:
     return Selector.by_values(CHUNKS, source=source, revision_id=revision_id)
 
 
-def followed_metadata(revision: Revision) -> Metadata:
+def registry_metadata(revision: Revision) -> Metadata:
     """What chunks carry of the registry's entry, and has to follow its changes."""
     return {
         "version_label": revision.version_label,
@@ -45,7 +45,7 @@ def followed_metadata(revision: Revision) -> Metadata:
     }
 
 
-def in_force_on(day: date, holding: Collection[Key]) -> Where | None:
+def filter_in_force(day: date, holding: Collection[Key]) -> Where | None:
     """The filter for chunks of these revisions that hold on the day, both ends included."""
     number = date_to_int(day)
     revisions = [
@@ -57,7 +57,7 @@ def in_force_on(day: date, holding: Collection[Key]) -> Where | None:
     )
 
 
-def of_sources(sources: Sequence[str]) -> Where:
+def filter_sources(sources: Sequence[str]) -> Where:
     """The filter for chunks of these policies."""
     return {"source": sources[0]} if len(sources) == 1 else {"source": {"$in": list(sources)}}
 
@@ -70,23 +70,23 @@ def chunk_records(
     What follows `chunk_index` are additions: with them sections are put together again, whole
     and with each character once. The last is the flag of hidden text.
     """
-    followed = followed_metadata(revision)
+    from_registry = registry_metadata(revision)
     return [
         Record(
             id="__".join(
-                (policy.source, revision.revision_id, _in_id(chunk.ref), f"{chunk.index:03d}")
+                (policy.source, revision.revision_id, _slugify(chunk.ref), f"{chunk.index:03d}")
             ),
             text=chunk.text,
             metadata={
                 "source": policy.source,
                 "source_title": policy.title,
                 "revision_id": revision.revision_id,
-                **followed,
+                **from_registry,
                 "section_ref": chunk.ref,
                 "page_number": chunk.pages[0],
                 "chunk_index": chunk.index,
                 "page_numbers": ",".join(map(str, chunk.pages)),
-                "section_path": _PATH_JOINT.join(chunk.path),
+                "section_path": _PATH_SEPARATOR.join(chunk.path),
                 "section_index": chunk.section_index,
                 "char_start": chunk.start,
                 **flag(chunk.has_hidden),
@@ -96,7 +96,7 @@ def chunk_records(
     ]
 
 
-def chunk_of(record: Record) -> SectionChunk:
+def to_chunk(record: Record) -> SectionChunk:
     """The chunk that was stored; by a program that keeps to the contract's fields, too."""
     data = record.metadata
     ref, index = str(data["section_ref"]), int(data["chunk_index"])
@@ -105,7 +105,7 @@ def chunk_of(record: Record) -> SectionChunk:
         index=index,
         text=record.text,
         ref=ref,
-        path=tuple(str(data.get("section_path", ref)).split(_PATH_JOINT)),
+        path=tuple(str(data.get("section_path", ref)).split(_PATH_SEPARATOR)),
         pages=tuple(map(int, str(data.get("page_numbers", data["page_number"])).split(","))),
         section_index=int(data.get("section_index", index)),
         start=start,
@@ -114,6 +114,6 @@ def chunk_of(record: Record) -> SectionChunk:
     )
 
 
-def _in_id(section_ref: str) -> str:
+def _slugify(section_ref: str) -> str:
     """A reference without what would make an id hard to read or to quote."""
     return re.sub(r"[\W_]+", "_", section_ref).strip("_") or "section"

@@ -16,14 +16,14 @@ from quinion.servers.policy_kb.answers import Policies, PolicyEntry, Revisions, 
 from quinion.servers.policy_kb.knowledge import KnowledgeBase
 from quinion.servers.policy_kb.listing import find_revisions, list_policies, list_revisions
 from quinion.servers.policy_kb.section import list_sections, read_section
-from quinion.servers.resources import address, go_on
+from quinion.servers.resources import add_continuation, fill_uri
 
 POLICIES = "policy://policies"
 REVISIONS = "policy://{source}/revisions{?from_revision}"
 SECTION = "policy://{source}/section/{section_ref}{?date,from_part}"
 REVISION_SECTION = "policy://{source}/revision/{revision_id}/section/{section_ref}{?from_part}"
 
-Place = Annotated[int, Field(ge=0)]
+Offset = Annotated[int, Field(ge=0)]
 Date = Annotated[Name, Field(description="YYYY-MM-DD.")]
 Source = Annotated[Name, Field(description="Policy source slug, e.g. NPPF.")]
 
@@ -46,7 +46,7 @@ def add_resources(server: ContractServer, knowledge: KnowledgeBase) -> None:
         description="The revisions of a policy, newest first, with the days they were in force.",
         mime_type="application/json",
     )
-    async def revisions(source: str, from_revision: Place = 0) -> Revisions:
+    async def revisions(source: str, from_revision: Offset = 0) -> Revisions:
         return await list_revisions(knowledge, source, from_revision)
 
     @server.resource(
@@ -58,12 +58,12 @@ def add_resources(server: ContractServer, knowledge: KnowledgeBase) -> None:
         mime_type="text/plain",
     )
     async def section(
-        source: str, section_ref: str, date: str | None = None, from_part: Place = 0
+        source: str, section_ref: str, date: str | None = None, from_part: Offset = 0
     ) -> str:
         revision = await _find(knowledge, source, date)
         part = await read_section(knowledge, source, section_ref, revision.revision_id, from_part)
         names = {"source": source, "section_ref": section_ref, **({"date": date} if date else {})}
-        return _word(part, revision, SECTION, names)
+        return _format_section(part, revision, SECTION, names)
 
     @server.resource(
         REVISION_SECTION,
@@ -74,17 +74,17 @@ def add_resources(server: ContractServer, knowledge: KnowledgeBase) -> None:
         mime_type="text/plain",
     )
     async def revision_section(
-        source: str, revision_id: str, section_ref: str, from_part: Place = 0
+        source: str, revision_id: str, section_ref: str, from_part: Offset = 0
     ) -> str:
         revision = await knowledge.find_revision(source, revision_id)
         part = await read_section(knowledge, source, section_ref, revision_id, from_part)
         names = {"source": source, "revision_id": revision_id, "section_ref": section_ref}
-        return _word(part, revision, REVISION_SECTION, names)
+        return _format_section(part, revision, REVISION_SECTION, names)
 
     _add_prompts(server)
 
     async def listed() -> list[Resource]:
-        return list(map(_listed, (await list_policies(knowledge)).policies))
+        return list(map(_to_resource, (await list_policies(knowledge)).policies))
 
     async def find_names(argument: str, chosen: Mapping[str, str]) -> Iterable[str]:
         if argument == "source":
@@ -100,7 +100,7 @@ def add_resources(server: ContractServer, knowledge: KnowledgeBase) -> None:
             return await _section_refs(knowledge, source, chosen)
         return []
 
-    server.list_also(listed)
+    server.add_listing(listed)
     complete_by(server, find_names)
 
 
@@ -114,7 +114,7 @@ def _add_prompts(server: ContractServer) -> None:
         ] = "",
     ) -> str:
         """Find out what policy said about a matter on a day, and cite it."""
-        return prompts.tell_text_in_force(date, topic, source)
+        return prompts.text_in_force(date, topic, source)
 
     @server.prompt(title="Compare a section between two dates")
     def compare_revisions(
@@ -145,7 +145,9 @@ async def _section_refs(
     return await list_sections(knowledge, revision)
 
 
-def _word(part: Section, revision: Revision, template: str, names: Mapping[str, str]) -> str:
+def _format_section(
+    part: Section, revision: Revision, template: str, names: Mapping[str, str]
+) -> str:
     pages = ", ".join(map(str, part.page_numbers))
     cited = (
         f"{part.source}, {part.version_label} ({part.revision_id}, in force {revision.period}), "
@@ -153,13 +155,13 @@ def _word(part: Section, revision: Revision, template: str, names: Mapping[str, 
     )
     following = None
     if part.next_part is not None:
-        following = address(template, **names, from_part=part.next_part)
-    return go_on(f"{cited}\n\n{note(part.text, part.hidden_text)}", following)
+        following = fill_uri(template, **names, from_part=part.next_part)
+    return add_continuation(f"{cited}\n\n{note(part.text, part.hidden_text)}", following)
 
 
-def _listed(policy: PolicyEntry) -> Resource:
+def _to_resource(policy: PolicyEntry) -> Resource:
     return Resource(
-        uri=address(REVISIONS, source=policy.source),
+        uri=fill_uri(REVISIONS, source=policy.source),
         name=policy.source,
         title=policy.title,
         description=f"The revisions of {policy.source} ({policy.category})",

@@ -11,11 +11,11 @@ from quinion.model.policy import Revision
 from quinion.model.section import SectionChunk
 from quinion.servers.policy_kb.answers import Section
 from quinion.servers.policy_kb.knowledge import KnowledgeBase
-from quinion.servers.policy_kb.records import CHUNKS, chunk_of, select_revision
+from quinion.servers.policy_kb.records import CHUNKS, select_revision, to_chunk
 from quinion.servers.response_size import how_many_fit
 
-NEAREST = 5
-MOST_CHOICES = 20
+MAX_SUGGESTIONS = 5
+MAX_CHOICES = 20
 
 
 async def read_section(
@@ -36,7 +36,7 @@ async def read_section(
     chunks = await _read_chunks(knowledge, revision)
     named = select(chunks, section_ref)
     if not named:
-        raise SectionMissing(_why(revision, section_ref, chunks))
+        raise SectionMissing(_missing_section_message(revision, section_ref, chunks))
     if from_part >= len(named):
         raise InvalidInput(f"from_part is {from_part}, but {section_ref} has {len(named)} parts.")
     rest = named[from_part:]
@@ -63,19 +63,21 @@ async def list_sections(knowledge: KnowledgeBase, revision: Revision) -> list[st
 async def _read_chunks(knowledge: KnowledgeBase, revision: Revision) -> list[SectionChunk]:
     where = select_revision(revision.source, revision.revision_id).where
     records = await knowledge.engine.get(CHUNKS, where=where)
-    return sorted(map(chunk_of, records), key=lambda chunk: chunk.index)
+    return sorted(map(to_chunk, records), key=lambda chunk: chunk.index)
 
 
-def _why(revision: Revision, section_ref: str, chunks: list[SectionChunk]) -> str:
+def _missing_section_message(
+    revision: Revision, section_ref: str, chunks: list[SectionChunk]
+) -> str:
     where = f"{revision.source} ({revision.version_label})"
     if not chunks:
         return f"{where} has no text. Ingest it with ingest_policy_revision."
     if meant := choices(chunks, section_ref):
         return (
             f"{section_ref!r} can mean several sections of {where}. Ask for one of them: "
-            f"{', '.join(meant[:MOST_CHOICES])}."
+            f"{', '.join(meant[:MAX_CHOICES])}."
         )
     refs = {normalize_ref(ref): ref for chunk in chunks for ref in chunk.path}
-    near = get_close_matches(normalize_ref(section_ref), refs, NEAREST)
+    near = get_close_matches(normalize_ref(section_ref), refs, MAX_SUGGESTIONS)
     hint = f" Near to it are: {', '.join(refs[ref] for ref in near)}." if near else ""
     return f"There is no section {section_ref!r} in {where}.{hint}"

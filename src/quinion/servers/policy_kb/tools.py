@@ -34,8 +34,8 @@ from quinion.servers.policy_kb.listing import list_policies, list_revisions
 from quinion.servers.policy_kb.section import read_section
 from quinion.servers.response_size import how_many_fit
 
-MOST_RESULTS = 1000
-MOST_QUERIES = 20
+MAX_RESULTS = 1000
+MAX_QUERIES = 20
 
 Source = Annotated[Name, Field(description="Policy source slug, e.g. NPPF or LTN_1_20.")]
 RevisionId = Annotated[Name, Field(description="Revision ID, e.g. rev_NPPF_2024_12.")]
@@ -55,12 +55,12 @@ def make_tools(knowledge: KnowledgeBase) -> list[Tool]:
             Field(description="YYYY-MM-DD: only revisions that were in force on this day."),
         ] = None,
         n_results: Annotated[
-            int, Field(ge=1, le=MOST_RESULTS, description="How many results at the most.")
+            int, Field(ge=1, le=MAX_RESULTS, description="How many results at the most.")
         ] = 10,
         more_queries: Annotated[
             list[Name] | None,
             Field(
-                max_length=MOST_QUERIES,
+                max_length=MAX_QUERIES,
                 description="Further queries to answer in the same call, with the same filters.",
             ),
         ] = None,
@@ -171,12 +171,12 @@ def make_tools(knowledge: KnowledgeBase) -> list[Tool]:
     ]
 
 
-def make_keeper_tools(knowledge: KnowledgeBase) -> list[Tool]:
+def make_cli_tools(knowledge: KnowledgeBase) -> list[Tool]:
     """What `quinion policy` wants of whoever has the home; not listed to clients."""
 
     async def bring_into_step() -> FollowAnswer:
         """Have the dates on stored texts follow the registry now."""
-        await knowledge.in_step()
+        await knowledge.sync()
         return FollowAnswer(Followed())
 
     return [make_tool(bring_into_step, title="Follow the registry", read_only=False)]
