@@ -1,1 +1,1 @@
-"""MCP servers. Each folder is one contract; what stands beside them is shared."""
+"""MCP servers: one folder per server contract, and the modules that they share."""

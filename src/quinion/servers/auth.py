@@ -1,7 +1,7 @@
-"""The bearer token in front of a server's HTTP endpoints.
+"""Bearer-token authentication for the HTTP endpoints.
 
-Plain ASGI, so that it wraps streaming answers without touching them. Each contract has its
-own wording for a refusal and passes it in.
+It is plain ASGI middleware, so streaming responses pass through unbuffered. Each server
+contract words its own 401 messages and passes them in.
 """
 
 import hmac
@@ -18,7 +18,7 @@ OPEN_PATHS = frozenset({"/health"})
 
 
 class Refusal(Enum):
-    """Why a request was turned away."""
+    """Reason why a request was rejected."""
 
     NO_HEADER = "no Authorization header"
     WRONG_SCHEME = "a scheme other than Bearer"
@@ -29,7 +29,7 @@ Wording = Callable[[Refusal], str]
 
 
 class BearerAuth:
-    """Lets through requests with the token, and `/health` without one."""
+    """ASGI middleware: require the bearer token on every path but `/health`."""
 
     def __init__(self, app: ASGIApp, token: str, wording: Wording) -> None:
         self._app = app
@@ -45,7 +45,7 @@ class BearerAuth:
             await self._app(scope, receive, send)
             return
         client = scope.get("client")
-        # %r: a path may hold line breaks, and must not write lines of its own into the log.
+        # %r, because a path may contain line breaks that would forge log lines.
         log.warning(
             "authentication failed (%s): client %s, %s %r",
             refusal.value,

@@ -1,6 +1,7 @@
-"""`back_up`, for the command line: an archive of the home that this engine has.
+"""The `back_up` tool for the command line: archive the home of the running engine.
 
-It is written into the home and nowhere else, whoever asks for it; the command takes it from there.
+The archive is always written inside the home, so a client cannot choose where files are written.
+The command moves it from there.
 """
 
 from mcp.server.mcpserver.tools import Tool
@@ -11,16 +12,16 @@ from quinion.servers.base import make_tool
 
 
 class BackedUp(BaseModel):
-    """Where the archive is."""
+    """Path of the archive."""
 
     path: str
 
 
 def make_backup_tool(engine: Engine) -> Tool:
-    """The tool; one server of a home is enough to have it."""
+    """Create the tool. Only one server per home needs to offer it."""
 
     async def back_up() -> BackedUp:
-        """Write all that the home keeps into one file in it."""
+        """Write a backup of the entire home into one file inside the home."""
         return BackedUp(path=str(await engine.back_up()))
 
     return make_tool(back_up, title="Back up", read_only=False)

@@ -1,8 +1,8 @@
-"""What every server shares: tools whose failures wear their contract's own envelope.
+"""Base server: every tool error is returned in the error format of the server's contract.
 
-A server hands over its tools and one function that shapes an error; whatever goes wrong
-then, a wrong argument, an unknown tool, an error of the engine or a bug, reaches the client
-as that shape and never as a bare exception. What can be had without a tool is in `reading`.
+A server passes in its tools and one function that formats an error. Wrong arguments, unknown
+tools, engine errors and bugs all reach the client in that format, never as a bare exception.
+Resources and prompts are in `resources`.
 """
 
 import logging
@@ -27,7 +27,7 @@ from quinion.servers.resources import ReadableServer, describe_problems
 
 log = logging.getLogger(__name__)
 
-# What comes in goes back in messages and echoes, so it has to leave room for the answer.
+# Arguments are echoed in answers and messages, so they must leave space for the answer itself.
 QueryText = Annotated[str, Field(max_length=20_000)]
 PathText = Annotated[str, Field(max_length=4_096)]
 Name = Annotated[str, Field(max_length=1_000)]
@@ -35,12 +35,12 @@ SHOWN_CHARACTERS = 100
 SHOWN_NAMES = 50
 MAX_CONCURRENT_READS = 256
 MAX_CONCURRENT_WRITES = 256
-"""Calls of one server under way at once, of tools that only read and of those that do not. One
-more is told to come again: its client would give up before its turn, and all would be slower."""
+"""Maximum concurrent calls of one server, to read-only tools and to all others. Further calls are
+rejected as busy: queued, they would time out at the client and slow down all others."""
 
 T = TypeVar("T")
 MakeError = Callable[[str, str], BaseModel]
-"""Shapes an error, given its code and its message."""
+"""Formats an error from its code and message."""
 
 
 class Answer(RootModel[T], Generic[T]):
@@ -52,7 +52,7 @@ class Answer(RootModel[T], Generic[T]):
 def make_tool(
     function: Callable[..., Any], *, title: str, read_only: bool, destructive: bool = False
 ) -> Tool:
-    """A tool of ours: it refuses arguments that it does not know, and never goes online."""
+    """Create a tool that rejects unknown arguments and is annotated as never going online."""
     tool = Tool.from_function(
         function,
         title=title,
@@ -69,7 +69,7 @@ def make_tool(
 
 
 class ContractServer(ReadableServer):
-    """An MCP server whose tools answer every failure in the envelope of its contract."""
+    """MCP server whose tools return every failure in the error format of its contract."""
 
     def __init__(
         self,
@@ -84,10 +84,11 @@ class ContractServer(ReadableServer):
         warm: Callable[[], Awaitable[object]] | None = None,
         icon: Icon | None = None,
     ) -> None:
-        """`make_error` shapes an error, and `render` says it: as JSON, if it is not given.
+        """Create the server.
 
-        `unlisted` tools are for our own command line: no client is told of them. `warm` is done
-        by the host once the server can be reached, so that the first answer comes soon.
+        `make_error` formats an error and `render` turns it into text, by default JSON.
+        `unlisted` tools serve quinion's own command line and are hidden from clients. The
+        daemon calls `warm` once the server can be reached, to make the first answer fast.
         """
         super().__init__(
             name,
@@ -104,25 +105,25 @@ class ContractServer(ReadableServer):
         self._active_calls = {True: 0, False: 0}
 
     async def warm(self) -> None:
-        """Make ready what the first call would otherwise wait for."""
+        """Load what the first call would otherwise have to wait for."""
         if self._warm:
             await self._warm()
 
     async def run_on(
         self, read: ReadStream[SessionMessage | Exception], write: WriteStream[SessionMessage]
     ) -> None:
-        """Serve one client whose messages come and go on these streams, until it goes."""
+        """Serve one client on these message streams until it disconnects."""
         server = self._lowlevel_server
         await server.run(read, write, server.create_initialization_options())
 
     async def list_tools(self) -> list[ListedTool]:
-        """The tools of the contract."""
+        """List the tools of the contract."""
         return [tool for tool in await super().list_tools() if tool.name not in self._unlisted]
 
     async def call_tool(
         self, name: str, arguments: dict[str, Any], context: Context[Any, Any] | None = None
     ) -> CallToolResult | InputRequiredResult:
-        """Call a tool; what it raises becomes the contract's error."""
+        """Call a tool and return what it raises as an error of the contract."""
         try:
             self._check_names(name, arguments)
             with self._limit_concurrency(self._known[name]):
@@ -138,7 +139,7 @@ class ContractServer(ReadableServer):
 
     @contextmanager
     def _limit_concurrency(self, tool: Tool) -> Iterator[None]:
-        """One of the calls under way, if there may be one more."""
+        """Count a running call, or raise `Busy` at the limit."""
         reads = bool(tool.annotations and tool.annotations.read_only_hint)
         limit = MAX_CONCURRENT_READS if reads else MAX_CONCURRENT_WRITES
         if self._active_calls[reads] >= limit:
@@ -155,8 +156,8 @@ class ContractServer(ReadableServer):
     async def _report_progress(
         self, name: str, context: Context[Any, Any] | None, done: int
     ) -> None:
-        """Say that a tool begins, and that it has ended: even a short one waits for the model or
-        the store at their first use. A tool that has the context says itself how far it is."""
+        """Report the start and the end of a call, because even a short call waits for the model
+        or the store on first use. A tool that takes the context reports its own progress."""
         tool = self._known[name]
         if context is not None and tool.context_kwarg is None:
             await context.report_progress(done, 1, f"{tool.title}: {'done' if done else 'begun'}")
@@ -183,7 +184,7 @@ class ContractServer(ReadableServer):
 
 
 def report_to(ctx: Context[Any, Any]) -> Progress:
-    """Progress of the engine, as notifications to the client that asked."""
+    """Create a callback that sends the engine's progress to the calling client."""
 
     async def report(done: float, total: float, message: str) -> None:
         await ctx.report_progress(done, total, message)
@@ -192,7 +193,7 @@ def report_to(ctx: Context[Any, Any]) -> Progress:
 
 
 def as_json(answer: BaseModel) -> str:
-    """The text form of an answer, as the SDK writes it."""
+    """Serialize an answer to JSON, formatted as the SDK does."""
     return pydantic_core.to_json(answer, indent=2).decode()
 
 
@@ -203,13 +204,16 @@ def _describe_error(tool: str, cause: BaseException) -> tuple[str, str]:
         problems = describe_problems(cause)
         return InvalidInput.code, f"{tool} was called with wrong arguments. {problems}."
     if isinstance(cause, ToolError):
-        # The SDK's, for no tool of ours raises one.
-        return InvalidInput.code, f"{tool} asked the user, and the client's answer is none."
+        # Raised by the SDK only; our tools do not raise it.
+        return (
+            InvalidInput.code,
+            f"{tool} asked the user for input, and the client sent no valid answer.",
+        )
     log.error("%s failed unexpectedly", tool, exc_info=cause)
     return (
         QuinionError.code,
-        f"{tool} failed unexpectedly ({type(cause).__name__}). This is a fault of the server; "
-        "its log has the details.",
+        f"{tool} failed unexpectedly ({type(cause).__name__}). This is a bug in the server; "
+        "see its log for details.",
     )
 
 

@@ -1,7 +1,7 @@
-"""Where a client is: what its relative paths are relative to.
+"""Working directory of the client, which its relative paths refer to.
 
-A relay on stdio and a command say in which folder they were started. A client over HTTP is
-somewhere else, and gets the folder of the server.
+A stdio relay and a command send the directory that they were started in. An HTTP client has no
+known directory, so its paths are relative to the server's.
 """
 
 from contextvars import ContextVar
@@ -11,5 +11,5 @@ CLIENT_FOLDER: ContextVar[str] = ContextVar("client_folder", default="")
 
 
 def locate(path: str | Path) -> Path:
-    """The path made absolute as the client that is being served means it."""
+    """Make a path absolute, relative to the current client's working directory."""
     return Path(CLIENT_FOLDER.get(), path).absolute()

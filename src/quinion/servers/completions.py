@@ -1,4 +1,4 @@
-"""Completions: what a half-written argument of a prompt or of a resource's address may become."""
+"""Completions for partly typed arguments of prompts and resource URIs."""
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import Any
@@ -15,17 +15,17 @@ from mcp.types import (
 from quinion.errors import QuinionError
 
 MAX_COMPLETIONS = 100
-"""What the protocol allows in one answer."""
+"""Maximum that the protocol allows in one answer."""
 
 FindNames = Callable[[str, Mapping[str, str]], Awaitable[Iterable[str]]]
-"""Finds all values of an argument, given its name and the arguments that are chosen already."""
+"""Returns all values of an argument, given its name and the arguments already chosen."""
 
 
 def complete_by(server: MCPServer[Any], find: FindNames) -> None:
-    """Let the arguments of the server's prompts and resources complete.
+    """Register completions for the arguments of the server's prompts and resources.
 
-    An argument of one name means the same in all of them. One that depends on another that is
-    not known, or not right, has no completions: whoever types is not told of errors.
+    An argument name has the same meaning everywhere in a server. If an argument depends on one
+    that is missing or wrong, the answer is empty rather than an error: the user is still typing.
     """
 
     @server.completion()  # type: ignore[no-untyped-call,untyped-decorator]
@@ -43,7 +43,7 @@ def complete_by(server: MCPServer[Any], find: FindNames) -> None:
 
 
 def match(names: Iterable[str], begun: str) -> Completion:
-    """Those that begin like this come first, then those that have it in them."""
+    """Match names that contain the text, those that start with it first."""
     folded = begun.casefold()
     found = [name for name in dict.fromkeys(names) if folded in name.casefold()]
     found.sort(key=lambda name: not name.casefold().startswith(folded))

@@ -1,7 +1,7 @@
-"""A server on HTTP: `/health`, `/sse` with `/messages/`, and `/mcp`.
+"""HTTP transport: `/health`, `/sse` with `/messages/`, and `/mcp`.
 
-`build_app` makes the ASGI app of one server; `serve` runs several of them in one process on
-one event loop, each on its own port, over one engine.
+`build_app` creates the ASGI app of one server. `serve` runs several apps in one process on one
+event loop, each on its own port, with one shared engine.
 """
 
 import contextlib
@@ -37,23 +37,23 @@ ALL_INTERFACES = "0.0.0.0"  # noqa: S104 - only with a token, or when the user n
 SHUTDOWN_GRACE_S = 2
 BACKLOG = 512
 MAX_CONNECTIONS = 1_000
-"""Of one server. Whoever comes then is told 503 and may try again."""
+"""Per server. Further connections get a 503 and may be retried."""
 OTHER_OPEN_FILES = 500
-"""What the process has open beside connections: the store, workers, documents."""
+"""Files open besides connections: the store, workers, documents."""
 MAX_SESSIONS = 2_000
-"""Of one server, of those that clients open and do not end; each takes some 40 kB until then."""
+"""Per server. A session that its client does not close takes some 40 kB until it times out."""
 SESSION_IDLE_S = 30 * 60
 KEEP_ALIVE_S = 30
-"""Longer than clients keep an idle connection (httpx: five seconds, which is uvicorn's default
-too): who ends it first loses nothing, and a request that crosses with our end is lost."""
+"""Longer than clients keep an idle connection (httpx: five seconds, also uvicorn's default), so
+that the client closes it first. A request sent while the server closes would be lost."""
 
 OnReady = Callable[[dict[str, str]], Coroutine[Any, Any, None]]
-"""Gets the address of each server by its name."""
+"""Receives the address of each server, by server name."""
 
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """An app and where it listens. Port 0 takes a free one."""
+    """ASGI app and its listening address. Port 0 selects a free port."""
 
     name: str
     app: ASGIApp
@@ -63,7 +63,7 @@ class Site:
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """One server and where it listens. Port 0 takes a free one."""
+    """MCP server and its listening address. Port 0 selects a free port."""
 
     name: str
     server: MCPServer[Any]
@@ -73,7 +73,7 @@ class Endpoint:
 
 
 def choose_host(settings: Settings, host: str | None) -> str:
-    """Everywhere with a token, this machine alone without one, unless the user says where."""
+    """Choose the address: the user's, else all interfaces with a token, else loopback only."""
     if host is not None:
         return host
     if settings.api_key is not None:
@@ -87,7 +87,7 @@ def choose_host(settings: Settings, host: str | None) -> str:
 
 
 def build_app(server: MCPServer[Any], settings: Settings, wording: Wording) -> ASGIApp:
-    """The ASGI app of one server, with authentication and checks of Host and Origin."""
+    """Build the ASGI app of one server, with authentication and Host and Origin checks."""
     security = _transport_security(settings)
     streamable = server.streamable_http_app(
         transport_security=security,
@@ -103,7 +103,7 @@ def build_app(server: MCPServer[Any], settings: Settings, wording: Wording) -> A
 
     for route in sse.routes:
         if isinstance(route, Route) and route.methods:
-            # Starlette adds it to GET, and the SDK's stream fails at its end where it has no body.
+            # Starlette adds HEAD to GET, but the SDK's SSE stream fails without a body.
             route.methods.discard("HEAD")
     app = Starlette(
         routes=[Route("/health", _health), *streamable.routes, *sse.routes], lifespan=lifespan
@@ -115,7 +115,7 @@ def build_app(server: MCPServer[Any], settings: Settings, wording: Wording) -> A
 
 
 def check_host(app: ASGIApp, settings: Settings) -> ASGIApp:
-    """The app, for requests that call this machine by one of its names."""
+    """Wrap the app to reject requests whose Host or Origin is not an allowed name."""
     return app if "*" in settings.allowed_hosts else _HostCheck(app, _allowed_names(settings))
 
 
@@ -124,13 +124,13 @@ async def _health(_: Request) -> JSONResponse:
 
 
 def _allowed_names(settings: Settings) -> list[str]:
-    """Names by which this machine may be called. A page that rebinds its own name to our
-    address sends that name as Host, and is refused."""
+    """List the host names of this machine that are accepted. A web page that uses DNS rebinding
+    sends its own name as Host and is rejected."""
     return [LOOPBACK, "localhost", "[::1]", socket.gethostname(), *settings.allowed_hosts]
 
 
 def _transport_security(settings: Settings) -> TransportSecuritySettings:
-    """The same for the SDK, whose own check takes anything that begins with a name and a colon."""
+    """Build the same rules for the SDK, whose check accepts any port text after `name:`."""
     if "*" in settings.allowed_hosts:
         return TransportSecuritySettings(enable_dns_rebinding_protection=False)
     hosts = [form for name in _allowed_names(settings) for form in (name, f"{name}:*")]
@@ -141,7 +141,7 @@ def _transport_security(settings: Settings) -> TransportSecuritySettings:
 
 
 class _HostCheck:
-    """Refuses requests that call this machine, or come from a page of one, by a foreign name."""
+    """ASGI middleware: reject requests with an unknown name in Host or Origin."""
 
     def __init__(self, app: ASGIApp, names: Sequence[str]) -> None:
         self._app = app
@@ -158,11 +158,11 @@ class _HostCheck:
     def _check(self, headers: Headers) -> Response | None:
         host, origin = headers.get("host", ""), headers.get("origin", "")
         if not self._host.fullmatch(host):
-            log.warning("refused: this machine is called %r; see QUINION_ALLOWED_HOSTS", host)
+            log.warning("rejected Host %r: to allow it, set QUINION_ALLOWED_HOSTS", host)
             return PlainTextResponse("Invalid Host header", 421)
         scheme, _, name = origin.partition("://")
         if origin and not (scheme in {"http", "https"} and self._host.fullmatch(name)):
-            log.warning("refused: a page of %r; see QUINION_ALLOWED_HOSTS", origin)
+            log.warning("rejected Origin %r: to allow it, set QUINION_ALLOWED_HOSTS", origin)
             return PlainTextResponse("Invalid Origin header", 403)
         return None
 
@@ -181,10 +181,10 @@ async def serve(
 
 
 async def serve_sites(sites: Sequence[Site], on_ready: OnReady) -> None:
-    """Serve until SIGINT or SIGTERM; `on_ready` gets the address of each server by its name.
+    """Serve until SIGINT or SIGTERM; `on_ready` receives the address of each server.
 
     Raises:
-        BadSetting: a port is taken.
+        BadSetting: a port is already in use.
     """
     _raise_open_file_limit(len(sites) * MAX_CONNECTIONS + OTHER_OPEN_FILES)
     logging.getLogger("uvicorn.error").addFilter(_is_not_cancellation)
@@ -209,8 +209,8 @@ async def serve_sites(sites: Sequence[Site], on_ready: OnReady) -> None:
 
 
 def _raise_open_file_limit(count: int) -> None:
-    """Have the system let us open so many: where it allows 1,024, as is usual, connections would
-    take what the store needs."""
+    """Raise the limit on open files: with the usual 1,024, connections would use up the files
+    that the store needs."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     most = count if hard == resource.RLIM_INFINITY else min(count, hard)
     if soft != resource.RLIM_INFINITY and soft < most:
@@ -220,7 +220,7 @@ def _raise_open_file_limit(count: int) -> None:
 
 async def _run(server: "_Uvicorn", listener: socket.socket, servers: Sequence["_Uvicorn"]) -> None:
     await server.serve(sockets=[listener])
-    # The others end with it, each in its own time: one that is cancelled leaves clients hanging.
+    # Stop the others gracefully too: cancelling a server leaves its clients hanging.
     _stop(servers)
 
 
@@ -236,7 +236,7 @@ def _stop(servers: Sequence["_Uvicorn"]) -> None:
 
 
 class _Uvicorn(uvicorn.Server):
-    """Leaves signals to `serve`, which has several servers to stop, and says when it is up."""
+    """uvicorn server that leaves signals to `serve_sites` and signals when it is ready."""
 
     def __init__(self, config: uvicorn.Config) -> None:
         super().__init__(config)
@@ -252,21 +252,21 @@ class _Uvicorn(uvicorn.Server):
 
 
 def _is_not_cancellation(record: logging.LogRecord) -> bool:
-    """Not: that a request was cancelled, which is how a server with open streams stops."""
+    """Drop cancelled requests from the log: a shutdown with open streams causes them."""
     kind = record.exc_info[0] if record.exc_info else None
     return not (kind is not None and issubclass(kind, anyio.get_cancelled_exc_class()))
 
 
 def _drop_traceback(record: logging.LogRecord) -> bool:
-    """Without the traceback, which repeats what a client has sent that is no message."""
+    """Drop the traceback, which repeats the invalid message that a client sent."""
     record.exc_info = None
     return True
 
 
 class _TrimmedHeaders:
-    """Takes away the blanks after a header's value, which are no part of it (RFC 9110, 5.5).
+    """ASGI middleware: strip trailing whitespace from header values (RFC 9110, 5.5).
 
-    httptools, with which uvicorn reads requests, leaves them.
+    httptools, uvicorn's parser, leaves it in place.
     """
 
     def __init__(self, app: ASGIApp) -> None:
@@ -295,7 +295,7 @@ def _config(app: ASGIApp) -> uvicorn.Config:
 
 def _listen(site: Site) -> socket.socket:
     family = socket.AF_INET6 if ":" in site.host else socket.AF_INET
-    # With the protocol said, asyncio turns Nagle's algorithm off; without, answers wait 40 ms.
+    # With an explicit protocol asyncio disables Nagle's algorithm, which would add 40 ms.
     listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

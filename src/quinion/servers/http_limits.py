@@ -1,9 +1,8 @@
-"""How long, and how much, a client may take to say what it wants.
+"""Time and size limits for incoming HTTP requests.
 
-uvicorn waits for ever for the rest of a request, and keeps whatever comes before its headers
-have ended. Both are had by anybody who reaches the port, so here they have limits: on the
-connection for the head of a request, and around the app for its body. What is being answered
-may take as long as it takes.
+uvicorn waits without limit for the rest of a request and buffers headers of any length. Anyone
+who reaches the port could exploit both. The limits for request headers are on the connection,
+those for bodies are in a middleware around the app. Responses have no time limit.
 """
 
 import asyncio
@@ -15,15 +14,15 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 HEAD_TIMEOUT_S = 20.0
-"""From the first byte, or from the connection, to the end of the headers."""
+"""From the start of the connection or request to the end of the headers."""
 MAX_HEAD_BYTES = 64 << 10
 BODY_TIMEOUT_S = 30.0
-"""For a body of any size, and a second more for each `MIN_BODY_RATE` bytes that have come."""
+"""Base for every body, extended by a second for each `MIN_BODY_RATE` bytes received."""
 MIN_BODY_RATE = 64 << 10
 
 
 class HeadTimeoutProtocol(HttpToolsProtocol):
-    """A connection that is ended when the head of a request does not."""
+    """HTTP connection that is closed when the headers are late or too long."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -48,7 +47,7 @@ class HeadTimeoutProtocol(HttpToolsProtocol):
         if self._head_bytes > MAX_HEAD_BYTES:
             self.send_400_response("The headers are too long.")
         elif self.cycle is None or self.cycle.response_complete:
-            # Also for the rest of a body that was refused: nobody is waiting for it.
+            # Also covers the rest of a rejected body, which no handler reads.
             self._start_deadline()
 
     def on_headers_complete(self) -> None:
@@ -72,7 +71,7 @@ class HeadTimeoutProtocol(HttpToolsProtocol):
 
 
 class BodyTimeout:
-    """Answers 408 to a body that does not come, and ends its connection."""
+    """ASGI middleware: answer 408 to a late request body and close the connection."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -94,8 +93,8 @@ class BodyTimeout:
 
 
 class _Request:
-    """What has come of a request; `scope` is left when the rest takes too long, or will not come
-    because the client has gone: the SDK would take that for a fault."""
+    """State of one request body. `scope` is cancelled when the rest is late or the client has
+    disconnected, which the SDK would otherwise treat as an error."""
 
     def __init__(self, receive: Receive, send: Send) -> None:
         self.scope = anyio.CancelScope()

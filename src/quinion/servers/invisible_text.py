@@ -1,7 +1,7 @@
 """Warnings and flags for invisible text, which `extract/invisible_text.py` detects.
 
-It is known by the page: a chunk is flagged when a page that it lies on has such text. These are
-additions to each contract, and left out of an answer where there is nothing to tell.
+Detection works per page: a chunk is flagged if any of its pages has invisible text. The fields
+are additions to each contract and are omitted when nothing was detected.
 """
 
 from collections.abc import Mapping, Sequence
@@ -13,7 +13,7 @@ from pydantic import Field
 from quinion.model.record import Metadata
 
 FIELD = "hidden_text"
-"""Of a chunk's metadata; a chunk without hidden text does not have it."""
+"""Metadata key of a chunk; absent if its pages have no hidden text."""
 NOTE = "There is text on the page that cannot be seen on it: check it before you rely on it."
 MAX_WARNINGS = 20
 
@@ -35,29 +35,29 @@ Warnings = Annotated[
 
 
 def flag(has_hidden: bool) -> Metadata:
-    """What a chunk's metadata says of it: nothing where there is none."""
+    """Return the metadata of a chunk's flag, empty if there is no hidden text."""
     return {FIELD: True} if has_hidden else {}
 
 
 def is_flagged(metadata: Metadata) -> bool:
-    """Whether a chunk with this metadata was flagged."""
+    """Return whether a chunk with this metadata is flagged."""
     return bool(metadata.get(FIELD, False))
 
 
 def note(text: str, has_hidden: bool) -> str:
-    """The text for people and models, after a line that says what there is to say of it."""
+    """Prefix the text with a warning line if it has hidden text."""
     return f"[{NOTE}]\n\n{text}" if has_hidden else text
 
 
 def warn(hidden: Mapping[int, int]) -> list[str]:
-    """A line for each page that has so many hidden characters, for the first of many pages."""
+    """List a warning per page with hidden text, given the number of hidden characters per page."""
     return _truncate(
         [_format_warning(f"Page {page}", count) for page, count in sorted(hidden.items())]
     )
 
 
 def warn_of_files(hidden: Mapping[str, Mapping[int, int]]) -> list[str]:
-    """The same for the pages of several files, by their paths."""
+    """List a warning per page with hidden text, for several files by path."""
     return _truncate(
         [
             _format_warning(f"{path}, page {page}", count)

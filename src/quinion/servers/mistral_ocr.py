@@ -1,6 +1,6 @@
-"""`mistral-ocr`: the server of a distribution of its own, beside ours.
+"""Adapter for `mistral-ocr`, a server from a separate distribution.
 
-It needs no home and no engine, and its package reads its own variables.
+It needs no home and no engine, and its package reads its own environment variables.
 """
 
 from importlib.util import find_spec
@@ -16,7 +16,7 @@ NAME = "mistral-ocr"
 
 
 def is_configured() -> bool:
-    """Whether it is installed, and its variables are set so that it would start."""
+    """Return whether the package is installed and its variables allow it to start."""
     try:
         _read_settings()
     except QuinionError:
@@ -25,24 +25,24 @@ def is_configured() -> bool:
 
 
 def build() -> "MCPServer[Any]":
-    """The server.
+    """Build the server.
 
     Raises:
-        InvalidInput: it is not installed.
-        BadSetting: one of its variables is missing or of no use.
+        InvalidInput: the package is not installed.
+        BadSetting: one of its variables is missing or invalid.
     """
     settings = _read_settings()
-    # After the settings: it takes a second to import.
+    # Imported after the settings are checked, because it takes a second.
     from mistral_ocr_mcp.server import OcrServer  # noqa: PLC0415
 
     return OcrServer(settings)
 
 
 def serve_stdio() -> None:
-    """Serve one client on stdio, as `mistral-ocr-mcp` does.
+    """Serve one client on stdio, like `mistral-ocr-mcp`.
 
     Raises:
-        InvalidInput: it is not installed.
+        InvalidInput: the package is not installed.
     """
     _check_installed()
     from mistral_ocr_mcp.cli import serve  # noqa: PLC0415
@@ -51,7 +51,7 @@ def serve_stdio() -> None:
 
 
 def word_refusal(_: Refusal) -> str:
-    """What a client without the right token is told; the contract is silent."""
+    """Return the 401 message; the contract does not prescribe one."""
     return "Missing or invalid authentication token"
 
 

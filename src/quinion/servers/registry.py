@@ -1,4 +1,4 @@
-"""The servers that there are. Each is imported when it is wanted: a client waits for it."""
+"""Catalog of the servers. Each is imported on demand to keep startup fast."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from quinion.errors import InvalidInput
 from quinion.settings import Settings
 
 if TYPE_CHECKING:
-    # For the types alone: a relay on stdio has the catalog, and none of these.
+    # Types only: a stdio relay imports the catalog but none of these modules.
     from quinion.engine import Engine
     from quinion.servers.auth import Refusal
     from quinion.servers.base import ContractServer
@@ -26,28 +26,28 @@ COMMON = (
     "model_dir",
     "read_roots",
 )
-"""The settings that decide what any server does."""
+"""Settings that change the behaviour of every server."""
 
 
 class Contract(Protocol):
-    """What the package of a server offers."""
+    """Interface of a server package."""
 
     def build(self, engine: "Engine") -> "ContractServer":
-        """The server, working on this engine."""
+        """Build the server on this engine."""
         ...
 
     def word_refusal(self, refusal: "Refusal") -> str:
-        """What a client without the right token is told."""
+        """Return the 401 message for this refusal."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A server: its name on the command line, its package, and where it listens.
+    """Catalog entry of a server: command-line name, package, port and settings.
 
-    `folder` is where it keeps what it keeps: a folder of its own, or (None) the home. `own` are
-    the settings that no other server has. `partition` names a part of the home that it has to
-    itself: with another one it is another server, beside this one in the same engine.
+    `folder` is the server's data folder, or None for the home. `own` lists the settings that
+    only this server has. `partition` names the server's private part of the home; the same
+    server with another partition runs beside it in the same engine.
     """
 
     name: str
@@ -57,16 +57,16 @@ class Entry:
     partition: Callable[[Settings], str] = lambda _: ""
 
     def settings(self, settings: Settings) -> Settings:
-        """The settings as this server has them."""
+        """Return the settings with this server's data folder applied."""
         return settings.at(self.folder(settings))
 
     def load(self) -> Contract:
-        """The package of the server."""
+        """Import the package of the server."""
         module = import_module(f"quinion.servers.{self.name.replace('-', '_')}")
         return cast(Contract, module)
 
     def differing(self, one: Settings, other: Settings) -> list[str]:
-        """The variables that would have this server do something else."""
+        """List the variables whose values differ and change this server's behaviour."""
         return differing((*COMMON, *self.own), one, other)
 
 
@@ -103,17 +103,17 @@ CATALOG = {
 
 
 def differing(fields: Iterable[str], one: Settings, other: Settings) -> list[str]:
-    """The variables of those fields that differ."""
+    """List the variables of the fields whose values differ."""
     return [
         Settings.variable(name) for name in fields if getattr(one, name) != getattr(other, name)
     ]
 
 
 def find_server(name: str) -> Entry:
-    """The server of that name.
+    """Look up a server by name.
 
     Raises:
-        InvalidInput: there is none.
+        InvalidInput: there is no server of that name.
     """
     try:
         return CATALOG[name]

@@ -1,7 +1,7 @@
-"""What every server offers beside its tools: resources and prompts that fail in plain words.
+"""Resources and prompts of every server, with clear error messages.
 
-A value in a resource's address is looked up in the index, and no file is opened by it. So it
-may look like a path: references have slashes, and files are known by where they are.
+A value in a resource URI is only looked up in the index and never used to open a file. It may
+therefore look like a path: references contain slashes, and files are identified by their path.
 """
 
 from collections.abc import Awaitable, Callable, Iterable, Sequence
@@ -41,9 +41,9 @@ from quinion.errors import (
 from quinion.servers.response_size import how_many_fit
 
 MAX_LISTED = 100
-"""Resources that are found in the index, in one list: clients show all of them at once."""
+"""Maximum number of indexed resources in one list: clients show them all at once."""
 MAX_URI_LENGTH = 40_000
-"""The longest path that is taken in, each of its characters encoded."""
+"""Enough for the longest accepted path with every character percent-encoded."""
 SHOWN_CHARACTERS = 200
 SHOWN_PROBLEMS = 50
 
@@ -61,7 +61,7 @@ FindListed = Callable[[], Awaitable[Sequence[ListedResource]]]
 
 
 class ReadableServer(MCPServer[Any]):
-    """An MCP server whose resources and prompts say what is wrong and what to do."""
+    """MCP server whose resource and prompt errors say what is wrong and what to do."""
 
     def __init__(
         self, name: str, *, title: str, instructions: str, tools: list[Tool], icon: Icon | None
@@ -78,11 +78,11 @@ class ReadableServer(MCPServer[Any]):
         self._find_listed: FindListed | None = None
 
     def add_listing(self, find: FindListed) -> None:
-        """List these resources too, as many of them as a list may have."""
+        """Add resources that are found at request time to the list, up to its limits."""
         self._find_listed = find
 
     async def list_resources(self) -> list[ListedResource]:
-        """The resources that have an address of their own."""
+        """List the resources with a fixed URI, followed by the indexed ones."""
         listed = await super().list_resources()
         if self._find_listed:
             try:
@@ -95,9 +95,9 @@ class ReadableServer(MCPServer[Any]):
     async def read_resource(
         self, uri: AnyUrl | str, context: Context[Any, Any] | None = None
     ) -> Iterable[ReadResourceContents] | InputRequiredResult:
-        """Read a resource; what is raised meanwhile is told to the client."""
+        """Read a resource and report any error to the client."""
         if len(str(uri)) > MAX_URI_LENGTH:
-            # An error would say it twice.
+            # The SDK's error would repeat the URI twice.
             message = f"The address has {len(str(uri))} characters; {MAX_URI_LENGTH} are allowed."
             raise MCPError(code=INVALID_PARAMS, message=message)
         try:
@@ -122,7 +122,7 @@ class ReadableServer(MCPServer[Any]):
         arguments: dict[str, Any] | None = None,
         context: Context[Any, Any] | None = None,
     ) -> GetPromptResult | InputRequiredResult:
-        """Fill a prompt in; an argument that cannot be meant is told to the client."""
+        """Render a prompt and report wrong arguments to the client."""
         try:
             return await super().get_prompt(name, arguments, context)
         except ValueError as error:
@@ -143,25 +143,25 @@ class ReadableServer(MCPServer[Any]):
         static = [str(resource.uri) for resource in await super().list_resources()]
         templates = [template.uri_template for template in await self.list_resource_templates()]
         return (
-            f"There are: {', '.join([*static, *templates]) or 'none'}. What stands for a name in "
-            "braces is percent-encoded."
+            f"There are: {', '.join([*static, *templates]) or 'none'}. Values in braces must be "
+            "percent-encoded."
         )
 
 
 def fill_uri(template: str, **values: str | int) -> str:
-    """The template with these values in it, encoded whole."""
-    # A `+` lets people write slashes as they are; ours are encoded, and so is all the rest.
+    """Expand a URI template with fully percent-encoded values."""
+    # `+` allows users to type plain slashes; generated URIs encode them like everything else.
     parsed = UriTemplate.parse(template.replace("{+", "{"))
     return parsed.expand({name: str(value) for name, value in values.items()})
 
 
 def add_continuation(text: str, where: str | None) -> str:
-    """The text and, where it is not the end, a line that says where it goes on."""
+    """Append a line with the URI of the next part, if there is one."""
     return f"{text}\n\n[This is not the end. The text goes on at {where}]" if where else text
 
 
 def describe_problems(error: ValidationError) -> str:
-    """What is wrong with each argument."""
+    """Describe the problem with each argument."""
     return "; ".join(
         f"{'.'.join(map(str, problem['loc']))[:SHOWN_CHARACTERS]}: {problem['msg']}"
         for problem in error.errors()[:SHOWN_PROBLEMS]
@@ -169,7 +169,7 @@ def describe_problems(error: ValidationError) -> str:
 
 
 def _unwrap(error: BaseException) -> BaseException:
-    """What went wrong in a prompt; the SDK wraps it in errors of this one type."""
+    """Return the cause of a prompt error, which the SDK wraps in plain `ValueError`s."""
     while type(error) is ValueError and error.__cause__ is not None:
         error = error.__cause__
     return error

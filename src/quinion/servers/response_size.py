@@ -1,4 +1,4 @@
-"""How much one answer may carry."""
+"""Size limit of one answer."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -6,15 +6,15 @@ from typing import Any
 import pydantic_core
 
 MAX_RESULT_BYTES = (1 << 20) - (256 << 10)
-"""Bytes for the parts of a result; the rest is for what is echoed. Python clients of the SDK
-give up on a server-sent event over 1 MiB."""
+"""Bytes available for the results of an answer; the rest is for echoed arguments. Python clients of
+the SDK fail on a server-sent event over 1 MiB."""
 
 
 def how_many_fit(parts: Sequence[Any]) -> int:
-    """How many of the parts, from the first on, one answer can carry.
+    """Count how many of the leading parts fit into one answer.
 
-    An answer travels twice: as structured content, and as a JSON text inside of JSON. Over
-    Streamable HTTP the SDK escapes all that is not ASCII.
+    An answer is sent twice: as structured content and as JSON text inside JSON. Over Streamable
+    HTTP the SDK escapes all non-ASCII characters.
     """
     used = 0
     for count, part in enumerate(parts):

@@ -1,6 +1,7 @@
-"""`verify`, which every server has for the command line: does all that it keeps agree?
+"""The `verify` tool for the command line: check and repair a server's data.
 
-Each server knows what must agree (its `check`); that the store is intact is asked here, for all.
+The integrity of the store is checked here for every server. Each server's own `check` module
+verifies that its records are consistent.
 """
 
 from collections.abc import Awaitable, Callable, Sequence
@@ -21,7 +22,7 @@ NameCollections = Callable[[], Awaitable[Sequence[str]]]
 
 
 class Verified(BaseModel):
-    """What was checked, what is wrong, what the mirror lacks, and what was repaired."""
+    """Result of a check: record count, problems, mirror warnings and repairs."""
 
     records: int
     problems: list[str]
@@ -39,13 +40,13 @@ def make_verify_tool(
     find_problems: FindProblems,
     repair_own: Repair = _nothing,
 ) -> Tool:
-    """The tool, for a server that keeps these collections.
+    """Create the tool for a server with these collections.
 
-    `repair_own` sees to it that what the server keeps agrees, and says what it has done.
+    `repair_own` repairs inconsistencies between the server's records and lists its repairs.
     """
 
     async def verify(ctx: Context, repair: bool = False) -> Verified:
-        """Check that what is kept is intact and agrees; with `repair`, repair what can be."""
+        """Check that the data is intact and consistent; with `repair`, repair what is possible."""
         report = report_to(ctx)
         found = Verified(records=0, problems=await in_thread(engine.store.check_files))
         names = await collections()
@@ -58,7 +59,7 @@ def make_verify_tool(
             found.warnings += checked.warnings
             found.repaired += checked.repaired
         problems = await find_problems()
-        if repair and problems and not found.problems:  # else it is not known what is missing
+        if repair and problems and not found.problems:  # with store problems, the cause is unclear
             _check_not_lost(found, problems)
             found.repaired += await repair_own()
             problems = await find_problems()
@@ -71,21 +72,21 @@ def make_verify_tool(
 
 
 def _check_not_lost(found: Verified, problems: Sequence[str]) -> None:
-    """Refuse to adapt everything else to a store that was lost.
+    """Refuse to adjust other data to a store that was lost.
 
     Raises:
-        StoreUnavailable: there is no record, and something else says that there were some.
+        StoreUnavailable: the store is empty, but other data refers to records in it.
     """
     if not found.records:
         raise StoreUnavailable(
             f"The store has no records, but {problems[0]}. It looks lost rather than empty, so "
-            "nothing was changed. Restore a backup with quinion restore, or take over what "
-            "Chroma has: quinion import chroma"
+            "nothing was changed. Restore a backup with quinion restore, or import from Chroma "
+            "with quinion import chroma"
         )
 
 
 def fixed_collections(*collections: str) -> NameCollections:
-    """Always these."""
+    """Return a function that always names these collections."""
 
     async def name() -> Sequence[str]:
         return collections
