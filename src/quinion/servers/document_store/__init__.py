@@ -1,7 +1,7 @@
-"""The Document Store: planning-application documents, ingested, searched, read.
+"""Document Store: ingest, search and read planning-application documents.
 
-This folder holds its contract and nothing else does: the tools, the resources, the shapes of
-their answers, what is kept in which collection, and how documents are classified.
+This package implements the contract of the server: its tools, resources and answers, the records
+in each collection, and the classification of documents.
 """
 
 from functools import partial
@@ -38,9 +38,9 @@ ICON = draw_icon(
     '<path d="M8 3h8l4 4v11H8z"/><path d="M16 3v4h4"/><path d="M5 7v14h11"/>'
     '<path d="M11 11h6M11 14h6"/>'
 )
-"""A page on another."""
+"""Two stacked pages."""
 
-# The contract has no words of its own for a missing OCR program and an unreadable file.
+# The contract has no error types for a missing OCR program or an unreadable file.
 _ERROR_TYPES = {
     ToolMissing.code: ExtractionFailed.code,
     FileUnreadable.code: FileMissing.code,
@@ -48,7 +48,7 @@ _ERROR_TYPES = {
 
 
 def build(engine: Engine) -> ContractServer:
-    """The server, working on this engine."""
+    """Build the server on this engine."""
     server = ContractServer(
         "document-store-mcp",
         title="Document Store",
@@ -70,7 +70,7 @@ def build(engine: Engine) -> ContractServer:
 
 
 def word_refusal(_: Refusal) -> str:
-    """What a client without the right token is told, whatever was wrong."""
+    """Return the 401 message, which is the same for every refusal."""
     return "Missing or invalid authentication token"
 
 

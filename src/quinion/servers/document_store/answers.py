@@ -1,7 +1,7 @@
-"""The shapes of the contract's answers, field for field.
+"""Answers of the tools, with the fields that the contract prescribes.
 
-Fields that the contract does not name are additions that a strict client need not notice;
-each is said to be one.
+Fields that are not in the contract are marked as additions. A strict client can ignore them.
+The docstrings of the models are part of the output schemas that clients see.
 """
 
 from typing import Annotated, Literal
@@ -77,7 +77,7 @@ class Result(BaseModel):
 
     @classmethod
     def of(cls, hit: Hit) -> "Result":
-        """A hit of the engine, in the contract's words."""
+        """Convert a search hit of the engine."""
         return cls(
             chunk_id=hit.record.id,
             text=hit.record.text,
@@ -130,7 +130,7 @@ class Listed(BaseModel):
 
     @classmethod
     def of(cls, record: Record) -> "Listed":
-        """A line of the registry, in the contract's words."""
+        """Convert a record of the registry."""
         return cls.model_validate({"document_id": record.id, **record.metadata})
 
 

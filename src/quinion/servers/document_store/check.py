@@ -1,4 +1,4 @@
-"""Do the registry and the chunks agree?"""
+"""Consistency check of the registry and the chunks."""
 
 from collections import defaultdict
 
@@ -7,12 +7,12 @@ from quinion.servers.document_store.records import CHUNKS, REGISTRY
 
 
 async def find_problems(engine: Engine) -> list[str]:
-    """A line for each disagreement; none is good news."""
+    """List one line per inconsistency; empty if the data is consistent."""
     return [f"{id_}: {problem}" for id_, problem in (await _find_incomplete(engine)).items()]
 
 
 async def _find_incomplete(engine: Engine) -> dict[str, str]:
-    """What is wrong with each incomplete document, by its id."""
+    """Describe the problem of each incomplete document, by document id."""
     indices: defaultdict[str, list[int]] = defaultdict(list)
     for record in await engine.get(CHUNKS):
         indices[str(record.metadata["document_id"])].append(int(record.metadata["chunk_index"]))

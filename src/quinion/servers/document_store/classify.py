@@ -1,7 +1,7 @@
-"""What kind of planning document a file is: by its name, else by its words, else `other`.
+"""Document types: classify a file by its name, else by its text, else as `other`.
 
-Names are matched by whole words, with `_`, `-`, `.`, case and `CamelCase` folded: `FRA.pdf` is
-a flood risk assessment and `Infrastructure_Plan.pdf` is not.
+Patterns match complete words only. `_`, `-`, `.`, case and `CamelCase` are normalized first, so
+`FRA.pdf` is a flood risk assessment and `Infrastructure_Plan.pdf` is not.
 """
 
 import re
@@ -9,7 +9,7 @@ from enum import StrEnum
 
 
 class DocumentType(StrEnum):
-    """The types of the contract, in the order in which their patterns are tried."""
+    """Document types of the contract, in the order in which they are tried."""
 
     TRANSPORT_ASSESSMENT = "transport_assessment"
     DESIGN_ACCESS_STATEMENT = "design_access_statement"
@@ -146,20 +146,20 @@ SCANNED_CHARACTERS = 20_000
 
 
 def classify(file_name: str, text: str) -> DocumentType:
-    """The type that the name says, else the one that the text speaks of most, else `other`."""
+    """Classify a document by its name, else by its text, else as `other`."""
     return classify_name(file_name) or classify_text(text) or DocumentType.OTHER
 
 
 def classify_name(file_name: str) -> DocumentType | None:
-    """The first type that the file's name says."""
+    """Return the first type whose pattern matches the file name."""
     name = fold_name(file_name)
     return next((kind for kind, pattern in _NAME_PATTERNS.items() if pattern.search(name)), None)
 
 
 def classify_text(text: str) -> DocumentType | None:
-    """The type whose words come up most near the beginning.
+    """Return the type whose phrases are most frequent near the beginning.
 
-    One word in passing proves nothing: it takes several mentions, and different ones.
+    A single mention is weak evidence, so several mentions of different phrases are required.
     """
     beginning = " ".join(text[:SCANNED_CHARACTERS].lower().split())
     mentions = {kind: pattern.findall(beginning) for kind, pattern in _CONTENT_PATTERNS.items()}
@@ -169,12 +169,12 @@ def classify_text(text: str) -> DocumentType | None:
 
 
 def is_rendering(file_name: str) -> bool:
-    """Whether the name says that this is a picture of what will be built."""
+    """Return whether the file name indicates a rendering of the proposed building."""
     return _RENDERING_PATTERN.search(fold_name(file_name)) is not None
 
 
 def fold_name(file_name: str) -> str:
-    """A file's name as words, without its extension."""
+    """Split a file name into lower-case words, without its extension."""
     stem = file_name.rsplit(".", 1)[0]
     split = re.sub(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z0-9])(?=[A-Z][a-z])", " ", stem)
     return re.sub(r"[\s_.\-]+", " ", re.sub(r"['’]", "", split)).lower().strip()

@@ -1,10 +1,8 @@
-"""`ingest_document`, step by step.
+"""Implementation of `ingest_document`.
 
-    admit → known already? → read (or skip a picture), chunk, embed → classify → store
+    admit → already ingested? → read (or skip a picture), chunk, embed → classify → store
 
-Reading, chunking and embedding overlap.
-
-Until the last step nothing is written. That step is one transaction: all or nothing.
+Reading, chunking and embedding overlap. Only the last step writes, in one transaction.
 """
 
 from collections.abc import Sequence
@@ -44,7 +42,7 @@ EXTENSIONS = frozenset({".pdf", ".png", ".jpg", ".jpeg", ".tiff", ".tif", ".bmp"
 
 
 class Ingestion:
-    """Takes documents in; the same one asked for twice at once is taken once."""
+    """Ingests documents; concurrent calls for the same document ingest it once."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
@@ -61,8 +59,9 @@ class Ingestion:
         """Ingest one file.
 
         Raises:
-            FileProblem: the file can't be taken in.
-            StoreUnavailable, ModelUnavailable: as they say.
+            FileProblem: the file cannot be ingested.
+            StoreUnavailable: the store cannot be read or written.
+            ModelUnavailable: the embedding model cannot be loaded.
         """
         settings = self._engine.settings
         source = await in_thread(admit, file_path, EXTENSIONS, settings.read_roots)
@@ -103,7 +102,7 @@ class Ingestion:
         where = all_of({"application_ref": application_ref}, {"file_hash": file_hash})
         for record in await self._engine.get(REGISTRY, where=where):
             chunks = Selector.by_values(CHUNKS, document_id=record.id)
-            # One that damage has left incomplete is ingested again.
+            # A document with missing chunks was damaged, so it is ingested again.
             if await self._engine.count(chunks) == record.metadata["chunk_count"]:
                 return record.id
         return None
@@ -114,7 +113,7 @@ class Ingestion:
         document = replace(draft, id=await self._reserve_id(draft))
 
         def store(write: Write) -> None:
-            for selector in select_document(document.id):  # what is left of an incomplete one
+            for selector in select_document(document.id):  # remains of an incomplete copy
                 write.delete(selector)
             write.upsert(CHUNKS, chunk_records(document, text, chunks), vectors)
             placeholder = np.zeros((1, vectors.shape[1]), np.float32)
@@ -127,7 +126,7 @@ class Ingestion:
         return document
 
     async def _reserve_id(self, draft: Document) -> str:
-        """The shortest id that no other document has, or is about to have."""
+        """Reserve the shortest id that no stored or concurrent document has."""
         for candidate in possible_ids(draft.application_ref, draft.file_hash):
             if candidate in self._reserved_ids:
                 continue
@@ -135,7 +134,7 @@ class Ingestion:
             free = False
             try:
                 holders = await self._engine.get(REGISTRY, ids=[candidate])
-                # An incomplete one of the same file is replaced.
+                # An incomplete copy of the same file is replaced.
                 free = all(_is_same_file(draft, one.metadata) for one in holders)
             finally:
                 if not free:
@@ -146,10 +145,10 @@ class Ingestion:
 
 
 async def delete_document(engine: Engine, document_id: str) -> None:
-    """Remove a document: its place in the registry and all its chunks.
+    """Delete a document with its registry record and all chunks.
 
     Raises:
-        DocumentMissing: the registry does not know the id.
+        DocumentMissing: the id is not in the registry.
     """
     if not await engine.get(REGISTRY, ids=[document_id]):
         raise DocumentMissing(f"Document not found: {document_id}")
@@ -163,7 +162,7 @@ def _draft_document(
     reading: Reading,
     chunk_count: int,
 ) -> Document:
-    """The document as it was read; it gets its id when it is stored."""
+    """Describe the document as read; it receives its id when it is stored."""
     return Document(
         id="",
         file_path=source.path,

@@ -1,4 +1,4 @@
-"""Which applications there are, and which documents each has."""
+"""Lists of applications and of their documents."""
 
 from collections import Counter
 
@@ -14,8 +14,9 @@ from quinion.store.filters import all_of
 async def list_documents(
     engine: Engine, application_ref: str, from_document: int, kind: DocumentType | None = None
 ) -> Listing:
-    """The documents of an application in the order of their coming, as many as one answer can
-    carry; of one type, if one is given.
+    """List the documents of an application in order of ingestion, optionally of one type only.
+
+    The list holds as many as fit into one answer.
 
     Raises:
         InvalidInput: the reference is empty.
@@ -38,7 +39,7 @@ async def list_documents(
 
 
 async def list_applications(engine: Engine) -> Applications:
-    """All applications that have a document."""
+    """List all applications that have documents."""
     counts = Counter(
         str(record.metadata["application_ref"]) for record in await engine.get(REGISTRY)
     )
@@ -55,10 +56,10 @@ async def list_applications(engine: Engine) -> Applications:
 
 
 def check_ref(application_ref: str) -> str:
-    """The reference without white space around it.
+    """Return the reference without surrounding white space.
 
     Raises:
-        InvalidInput: there is nothing left.
+        InvalidInput: the reference is empty.
     """
     if not (ref := application_ref.strip()):
         raise InvalidInput('application_ref is empty. Give a reference such as "25/01178/REM".')
@@ -66,10 +67,10 @@ def check_ref(application_ref: str) -> str:
 
 
 def check_type(document_type: str) -> DocumentType:
-    """The type of that name.
+    """Return the document type of this name.
 
     Raises:
-        InvalidInput: there is none.
+        InvalidInput: there is no type of this name.
     """
     try:
         return DocumentType(document_type)

@@ -1,14 +1,14 @@
-"""The words of the prompt: how an application is reviewed against policy."""
+"""Text of the prompt `review_application`."""
 
 from quinion.model.dates import parse_date
 from quinion.servers.document_store.listing import check_ref
 
 
 def review(application_ref: str, validation_date: str) -> str:
-    """How to review an application against the policies in force on the day of its validation.
+    """Explain how to review an application against the policies of its validation date.
 
     Raises:
-        InvalidInput, InvalidDate: one of them is not what it should be.
+        InvalidInput, InvalidDate: an argument is empty or not a date.
     """
     ref, day = check_ref(application_ref), parse_date(validation_date.strip())
     return f"""\

@@ -1,4 +1,4 @@
-"""How documents and chunks are kept: collections, ids and metadata, as the contract says."""
+"""Stored records: collections, ids and metadata, as the contract prescribes them."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -21,7 +21,7 @@ MIN_PREFIX_LENGTH = 6
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """An ingested document as the registry knows it."""
+    """Ingested document, as recorded in the registry."""
 
     id: str
     file_path: Path
@@ -35,7 +35,7 @@ class Document:
 
 
 def possible_ids(application_ref: str, file_hash: str) -> Iterator[str]:
-    """The document's id, then longer ones for when another document holds it."""
+    """Yield the document's id, then longer ones in case another document has it."""
     sanitized = re.sub(r"[\W_]+", "_", application_ref)
     for length in range(MIN_PREFIX_LENGTH, len(file_hash) + 1):
         yield f"{sanitized}_{file_hash[:length]}"
@@ -47,11 +47,11 @@ IMPORTABLE = {
     ),
     REGISTRY: frozenset({"file_path", "file_hash", "application_ref", "chunk_count"}),
 }
-"""What another program that keeps to the contract writes: collections and required metadata."""
+"""Collections and required metadata that other programs write under the contract."""
 
 
 def select_document(document_id: str) -> list[Selector]:
-    """All that belongs to a document."""
+    """Select all records of a document."""
     return [
         Selector.by_ids(REGISTRY, [document_id]),
         Selector.by_values(CHUNKS, document_id=document_id),
@@ -59,10 +59,10 @@ def select_document(document_id: str) -> list[Selector]:
 
 
 def chunk_records(document: Document, text: str, chunks: Sequence[Chunk]) -> list[Record]:
-    """The chunks of the document's text as they are stored.
+    """Build the stored records of a document's chunks.
 
-    `char_start` and `gap_before` are additions: with them the text can be put together again
-    with each character once. So is the flag of hidden text.
+    `char_start`, `gap_before` and the hidden-text flag are additions to the contract. The first
+    two allow the text to be reassembled without overlaps.
     """
     chunk_ends = [0, *(chunk.end for chunk in chunks)]
     return [
@@ -90,7 +90,7 @@ def chunk_records(document: Document, text: str, chunks: Sequence[Chunk]) -> lis
 
 
 def registry_record(document: Document) -> Record:
-    """The document's line in the registry."""
+    """Build the registry record of a document."""
     return Record(
         id=document.id,
         text=document.file_path.name,
@@ -108,5 +108,5 @@ def registry_record(document: Document) -> Record:
 
 
 def now() -> datetime:
-    """The time that `ingested_at` records."""
+    """Return the current time, for `ingested_at`."""
     return datetime.now(UTC)

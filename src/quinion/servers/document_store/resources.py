@@ -1,4 +1,4 @@
-"""What can be read without a tool: applications and documents; and how their names complete."""
+"""Resources for applications and documents, the prompt, and completions."""
 
 from collections.abc import Iterable, Mapping
 from typing import Annotated
@@ -27,7 +27,7 @@ Offset = Annotated[int, Field(ge=0)]
 
 
 def add_resources(server: ContractServer, engine: Engine) -> None:
-    """Offer the documents as resources, the prompt, and the completions of both."""
+    """Register the resources, the prompt and their completions."""
 
     @server.resource(
         APPLICATIONS,

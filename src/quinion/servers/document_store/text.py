@@ -1,4 +1,4 @@
-"""A document's text, put together from its chunks."""
+"""Text of a document, reassembled from its chunks."""
 
 from collections.abc import Iterator, Sequence
 
@@ -16,12 +16,12 @@ SEPARATOR = "\n\n"
 async def read_text(
     engine: Engine, document_id: str, without_overlap: bool, from_chunk: int
 ) -> DocumentText:
-    """The text from the given chunk on, as much of it as one answer can carry.
+    """Read the text from the given chunk on, as much as fits into one answer.
 
     Raises:
-        DocumentMissing: the registry does not know the id.
-        NoChunks: the registry does, but there is nothing stored for it.
-        InvalidInput: the document has no such chunk.
+        DocumentMissing: the id is not in the registry.
+        NoChunks: the document is registered, but no chunks are stored.
+        InvalidInput: `from_chunk` is past the last chunk.
     """
     entries = await engine.get(REGISTRY, ids=[document_id])
     if not entries:
@@ -60,9 +60,9 @@ def _full_chunks(records: Sequence[Record]) -> Iterator[str]:
 
 
 def _without_overlap(records: Sequence[Record]) -> Iterator[str]:
-    """What each chunk adds to those before it, with the white space between them.
+    """Yield the text that each chunk adds to the previous ones, with the gap before it.
 
-    Chunks that another program stored have no offsets, and are taken not to overlap.
+    Chunks written by other programs have no offsets and are assumed not to overlap.
     """
     reached = 0
     for record in records:

@@ -1,4 +1,7 @@
-"""The four tools of the Document Store, as its contract has them."""
+"""The four tools of the Document Store.
+
+Their docstrings and parameter descriptions are what clients see.
+"""
 
 from typing import Annotated
 
@@ -39,7 +42,7 @@ ApplicationRef = Annotated[
 
 
 def make_tools(engine: Engine) -> list[Tool]:
-    """The tools, working on this engine."""
+    """Create the tools on this engine."""
     ingestion = Ingestion(engine)
 
     async def ingest_document(
