@@ -1,7 +1,7 @@
-"""The Policy KB: policies with revisions, and which text was in force on a date.
+"""Policy KB: planning policies, their revisions, and the text in force on a date.
 
-This folder holds its contract and nothing else does: the tools, the resources, the shapes of
-their answers, and what is kept on each chunk. The rules of revisions are in `model.revisions`.
+This package implements the contract of the server: its tools, resources and answers, and the
+metadata of its chunks. The rules for revisions are in `model.revisions`.
 """
 
 from functools import partial
@@ -42,7 +42,7 @@ ICON = draw_icon(
     '<rect x="4" y="5" width="16" height="16" rx="1"/><path d="M8 3v4M16 3v4M4 10h16"/>'
     '<path d="m9 15 2 2 4-4"/>'
 )
-"""A day in a calendar, with a tick."""
+"""Calendar with a tick."""
 
 _ERROR_TYPES = {
     ToolMissing.code: ExtractionFailed.code,
@@ -57,10 +57,10 @@ _REFUSALS = {
 
 
 def build(engine: Engine) -> ContractServer:
-    """The server, working on this engine.
+    """Build the server on this engine.
 
     Raises:
-        BadSetting: REDIS_URL is not an address of Redis.
+        BadSetting: REDIS_URL is not a Redis URL.
         RegistryUnavailable: the registry's file cannot be opened.
     """
     knowledge = open_knowledge(engine)
@@ -86,7 +86,7 @@ def build(engine: Engine) -> ContractServer:
 
 
 def open_knowledge(engine: Engine) -> KnowledgeBase:
-    """The knowledge base of the engine's home; see `build`."""
+    """Open the knowledge base of the engine's home. Raises the same errors as `build`."""
     home = engine.settings.home
     registry = open_registry(home / REGISTRY_FILE, engine.settings.redis_url)
     engine.at_close(registry.close)
@@ -94,7 +94,7 @@ def open_knowledge(engine: Engine) -> KnowledgeBase:
 
 
 def word_refusal(refusal: Refusal) -> str:
-    """What a client without the right token is told."""
+    """Return the 401 message for this refusal."""
     return _REFUSALS[refusal]
 
 

@@ -1,7 +1,7 @@
-"""The shapes of the contract's answers, field for field.
+"""Answers of the tools, with the fields that the contract prescribes.
 
-Fields that the contract does not name are additions that a strict client need not notice;
-each is said to be one.
+Fields that are not in the contract are marked as additions. A strict client can ignore them.
+The docstrings of the models are part of the output schemas that clients see.
 """
 
 from typing import Annotated, Literal
@@ -37,7 +37,7 @@ class Result(BaseModel):
 
     @classmethod
     def of(cls, hit: Hit) -> "Result":
-        """A hit of the engine, in the contract's words."""
+        """Convert a search hit of the engine."""
         return cls.model_validate(
             {
                 "chunk_id": hit.record.id,
@@ -98,7 +98,7 @@ class PolicyEntry(BaseModel):
 
     @classmethod
     def of(cls, policy: Policy) -> "PolicyEntry":
-        """A policy of the registry, in the contract's words."""
+        """Convert a policy of the registry."""
         return cls(source=policy.source, title=policy.title, category=str(policy.category))
 
 
@@ -127,7 +127,7 @@ class RevisionEntry(BaseModel):
 
     @classmethod
     def of(cls, revision: Revision) -> "RevisionEntry":
-        """A revision of the registry, in the contract's words."""
+        """Convert a revision of the registry."""
         return cls(
             revision_id=revision.revision_id,
             version_label=revision.version_label,

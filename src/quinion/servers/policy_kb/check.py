@@ -1,4 +1,4 @@
-"""Do the registry and the stored texts agree? For people, and for tests."""
+"""Consistency check and repair of the registry and the stored chunks."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -11,10 +11,10 @@ from quinion.servers.policy_kb.records import CHUNKS, Key, registry_metadata
 
 
 async def find_problems(knowledge: KnowledgeBase) -> list[str]:
-    """A line for each disagreement; none is good news.
+    """List one line per inconsistency; empty if the data is consistent.
 
     Raises:
-        RegistryUnavailable, StoreUnavailable: one of them can't be asked.
+        RegistryUnavailable, StoreUnavailable: the registry or the store cannot be read.
     """
     await knowledge.sync()
     registry = await knowledge.registry()
@@ -47,8 +47,10 @@ async def find_problems(knowledge: KnowledgeBase) -> list[str]:
 
 
 async def repair(knowledge: KnowledgeBase) -> list[str]:
-    """Let the registry count what is there, and write its dates onto the chunks; a line for each.
-    Chunks of a revision that it does not have stay: they may be all that is left of it."""
+    """Correct the registry's chunk counts and the chunks' dates, and list the repairs.
+
+    Chunks of an unregistered revision stay: they may be the last copy of its text.
+    """
     registry = await knowledge.registry()
     by_source = await in_thread(registry.list_all_revisions)
     stored: dict[Key, list[Record]] = {}

@@ -1,9 +1,9 @@
-"""`ingest_policy_revision`, step by step.
+"""Implementation of `ingest_policy_revision`.
 
-    registered? → admit → read lines → find sections → chunk → embed → swap, and tell the registry
+    registered? → admit → read lines → find sections → chunk → embed → swap, update the registry
 
-Nothing is changed before the last step but a status. That step puts the new chunks in the
-place of the old ones, if there were any, and fails as a whole: readers see one or the other.
+Before the last step only the revision's status changes. The last step replaces the old chunks
+with the new ones atomically, so readers see either the old text or the new one.
 """
 
 from collections.abc import Mapping, Sequence
@@ -31,7 +31,7 @@ EXTENSIONS = frozenset({".pdf"})
 
 
 class Ingestion:
-    """Takes the texts of revisions in, one at a time for each revision."""
+    """Ingests the texts of revisions, one call at a time per revision."""
 
     def __init__(self, knowledge: KnowledgeBase) -> None:
         self._knowledge = knowledge
@@ -40,12 +40,13 @@ class Ingestion:
     async def ingest(
         self, source: str, revision_id: str, file_path: str, progress: Progress
     ) -> Ingested:
-        """Ingest the text of a registered revision, in the place of what it has.
+        """Ingest the text of a registered revision, replacing its current chunks.
 
         Raises:
-            PolicyMissing, RevisionMissing: it is not registered.
-            FileProblem: the file can't be taken in.
-            RegistryUnavailable, StoreUnavailable, ModelUnavailable: as they say.
+            PolicyMissing, RevisionMissing: the policy or the revision is not registered.
+            FileProblem: the file cannot be ingested.
+            RegistryUnavailable, StoreUnavailable: the registry or the store fails.
+            ModelUnavailable: the embedding model cannot be loaded.
         """
         async with self._locks.hold((source, revision_id)):
             registry = await self._knowledge.registry()
@@ -80,7 +81,7 @@ class Ingestion:
         size = await in_thread(_size, file)
         registry = await self._knowledge.registry()
         async with self._knowledge.mark_busy((policy.source, revision_id)):
-            # The dates may have changed while the text was read.
+            # Read again: the dates may have changed during extraction.
             revision = await in_thread(registry.get_revision, policy.source, revision_id)
 
             done = RevisionUpdate(
@@ -96,7 +97,7 @@ class Ingestion:
                 write.delete(select_revision(policy.source, revision_id))
                 write.upsert(CHUNKS, chunk_records(policy, revision, chunks), vectors)
                 mark_synced(write, revision)
-                # Before the commit: if it fails, the chunks are as they were.
+                # Before the commit, so that a failing registry leaves the old chunks in place.
                 registry.update_revision(policy.source, revision_id, done)
 
             await engine.write(replace_chunks)
@@ -111,8 +112,11 @@ class Ingestion:
 
 
 def _chunk(pages: Sequence[LinedPage], hidden: Mapping[int, int]) -> list[SectionChunk]:
-    """The chunks of all pages. Where each page says the same, all of it passes for running
-    headers; then the first page that says it stands for the others."""
+    """Split all pages into chunks.
+
+    If all pages have the same text, all of it is classified as running headers and no chunk is
+    left. The first page with text is then chunked in place of all.
+    """
     chunks = chunk_sections([line for page in pages for line in page.lines])
     first = next((page.lines for page in pages if page.lines), ())
     return [
@@ -126,5 +130,5 @@ def _size(file: Source) -> int:
         return file.real_path.stat().st_size
     except OSError as error:
         raise ExtractionFailed(
-            f"{file.path.name} went away while it was being read. Put it back and try again."
+            f"{file.path.name} was removed while it was being read. Restore it and try again."
         ) from error

@@ -1,12 +1,12 @@
-"""The knowledge base: the registry says which text holds when, the store has the texts.
+"""Knowledge base: the registry of revisions and the store of their chunks, kept consistent.
 
-The registry may be in Redis, and other programs may write it. So the two can't be changed in one
-transaction: the registry is the truth, and the store follows it.
+The registry may be in Redis, and other programs may write to it. Registry and store therefore
+cannot change in one transaction. The registry is the source of truth, and the store follows it.
 
-- Before every search the dates and labels on chunks are brought into step with the registry
-  (`sync`). A key for each revision, in the store's key-value table, says what its chunks carry.
-- An operation that changes both marks the revision as busy first. What a process that died has
-  left busy is repaired at the next start (`_recover`): the registry then counts what is there.
+- Before every search, `sync` updates the dates and labels on chunks from the registry. A key per
+  revision in the store's key-value table records the values that its chunks have.
+- An operation that changes both sides first marks the revision as busy. If the process dies,
+  `_recover` sets the registry's chunk count of busy revisions at the next start.
 """
 
 import logging
@@ -44,11 +44,11 @@ from quinion.store.registry import PolicyRegistry
 log = logging.getLogger(__name__)
 
 SYNCED_PREFIX, BUSY_PREFIX = "policy followed ", "policy busy "
-"""What keys of the store's key-value table begin with."""
+"""Prefixes of keys in the store's key-value table."""
 
 
 class KnowledgeBase:
-    """Policies, their revisions, and the chunks of those."""
+    """Policies, their revisions, and the chunks of the revisions."""
 
     def __init__(self, engine: Engine, registry: PolicyRegistry) -> None:
         self.engine = engine
@@ -59,14 +59,14 @@ class KnowledgeBase:
         self._recovered = False
 
     async def registry(self) -> PolicyRegistry:
-        """The registry, in agreement with what the store has.
+        """Return the registry, after recovery from an earlier crash or failure.
 
         Raises:
-            RegistryUnavailable, StoreUnavailable: as they say.
+            RegistryUnavailable, StoreUnavailable: the registry or the store fails.
         """
         if not self._recovered:
-            # Asked before the lock is taken: those who wait for a registry that hangs wait for
-            # it together, and not one after the other.
+            # Before the lock, so that concurrent calls time out together when the registry
+            # hangs, not one after the other.
             await in_thread(self._registry.ping)
             async with self._sync_lock:
                 if not self._recovered:
@@ -77,8 +77,9 @@ class KnowledgeBase:
     async def search(
         self, query: str, limit: int, sources: Sequence[str], day: date | None
     ) -> list[Hit]:
-        """The chunks nearest in meaning: of these policies if any are named, and, if a day is
-        given, of the revisions in force on it.
+        """Search chunks by meaning.
+
+        `sources` limits the search to these policies, `day` to the revisions in force on it.
 
         Raises:
             PolicyMissing: one of the sources is not registered.
@@ -101,10 +102,11 @@ class KnowledgeBase:
         return await self.engine.search(CHUNKS, query, limit, where)
 
     async def find_revision(self, source: str, revision_id: str | None) -> Revision:
-        """The revision of that id; else the one in force today, else the newest before it.
+        """Find a revision by id; without an id, the one in force today or else the latest one
+        that was in force.
 
         Raises:
-            PolicyMissing, RevisionMissing: there is none.
+            PolicyMissing, RevisionMissing: there is no such policy or revision.
         """
         registry = await self.registry()
         if revision_id is not None:
@@ -118,11 +120,11 @@ class KnowledgeBase:
         return found
 
     async def find_in_force(self, source: str, day: date) -> Revision:
-        """The revision whose text was in force on the day.
+        """Find the revision whose text was in force on a day.
 
         Raises:
             PolicyMissing: there is no such policy.
-            RevisionMissing: none of its texts was.
+            RevisionMissing: no text of the policy was in force on the day.
         """
         registry = await self.registry()
         revisions = await in_thread(registry.list_revisions, source)
@@ -134,7 +136,7 @@ class KnowledgeBase:
             why = f" {found.unready.revision_id} has that day, and its text is not ingested."
         raise RevisionMissing(
             f"No text of {source} was in force on {day}.{why} "
-            "list_policy_revisions says from when to when each is."
+            "list_policy_revisions lists the dates of each."
         )
 
     async def create_policy(self, draft: PolicyDraft) -> None:
@@ -143,27 +145,27 @@ class KnowledgeBase:
         await in_thread(registry.create_policy, draft)
 
     async def create_revision(self, source: str, draft: RevisionDraft) -> Plan:
-        """Register a revision; those that give way to it have their chunks' dates changed."""
+        """Register a revision, and update the chunk dates of the revisions that it supersedes."""
         registry = await self.registry()
         plan = await in_thread(registry.create_revision, source, draft)
         await self.sync()
         return plan
 
     async def edit_revision(self, source: str, revision_id: str, edit: RevisionEdit) -> Plan:
-        """Change a revision, and the dates on its chunks with it."""
+        """Change a revision and the dates on its chunks."""
         registry = await self.registry()
         plan = await in_thread(registry.edit_revision, source, revision_id, edit)
         await self.sync()
         return plan
 
     async def remove_chunks(self, source: str, revision_id: str) -> int:
-        """Delete the revision's chunks, and say how many they were. Its entry stays, and says
-        that it has none."""
+        """Delete the revision's chunks and return their number. The registry entry stays, with
+        a chunk count of 0."""
         registry = await self.registry()
         selector = select_revision(source, revision_id)
         async with self.mark_busy((source, revision_id)):
             count = await self.engine.count(selector)
-            # First, so that a registry that fails changes nothing.
+            # Registry first: if it fails, the store is unchanged.
             try:
                 await in_thread(
                     registry.update_revision, source, revision_id, RevisionUpdate(chunk_count=0)
@@ -174,7 +176,7 @@ class KnowledgeBase:
         return count
 
     async def delete_revision(self, source: str, revision_id: str) -> Revision:
-        """Take a revision out, and its chunks with it."""
+        """Delete a revision and its chunks."""
         registry = await self.registry()
         async with self.mark_busy((source, revision_id)):
             deleted = await in_thread(registry.delete_revision, source, revision_id)
@@ -182,9 +184,9 @@ class KnowledgeBase:
         return deleted
 
     async def sync(self) -> dict[str, list[Revision]]:
-        """Bring dates and labels on chunks into step with the registry, where they are not.
+        """Update the dates and labels on chunks that differ from the registry.
 
-        Returns the revisions of every policy, by source, as they were looked at.
+        Returns the revisions of every policy by source, as of this check.
         """
         await self.registry()
         by_source, stale = await in_thread(self._find_stale)
@@ -195,7 +197,7 @@ class KnowledgeBase:
         return by_source
 
     async def write_registry_metadata(self, revisions: Sequence[Revision]) -> None:
-        """Write the registry's dates and labels onto the chunks of these revisions."""
+        """Write the registry's dates and labels to the chunks of these revisions."""
 
         def set_dates(write: Write) -> None:
             for revision in revisions:
@@ -206,7 +208,7 @@ class KnowledgeBase:
         await self.engine.write(set_dates)
 
     def _find_stale(self) -> tuple[dict[str, list[Revision]], list[Revision]]:
-        """All revisions, and those whose chunks carry something else than they should."""
+        """List all revisions by source, and those whose chunks have stale dates or labels."""
         values = self.engine.store.values(SYNCED_PREFIX)
         by_source = self._registry.list_all_revisions()
         stale = [
@@ -219,9 +221,9 @@ class KnowledgeBase:
 
     @asynccontextmanager
     async def mark_busy(self, key: Key) -> AsyncIterator[None]:
-        """While registry and store are changed for this revision, by one at a time.
+        """Mark a revision as busy while its registry entry and chunks change; one at a time.
 
-        A failure inside is repaired at the next use; a death, at the next start.
+        A failure inside is repaired at the next use, a crash at the next start.
         """
         mark = _busy_key(*key)
         async with self._locks.hold(key):
@@ -237,7 +239,7 @@ class KnowledgeBase:
                 self._busy_keys.discard(mark)
 
     async def _recover(self) -> None:
-        """Let the registry count the chunks that are there, of revisions that were left busy."""
+        """Recount the chunks of revisions that an unfinished operation left busy."""
         values = await in_thread(self.engine.store.values, BUSY_PREFIX)
         by_source = await in_thread(self._registry.list_all_revisions)
         for revision in (r for revisions in by_source.values() for r in revisions):
@@ -250,19 +252,19 @@ class KnowledgeBase:
         await self.engine.write(lambda write: write.delete_value(key))
 
     async def recount_chunks(self, revision: Revision) -> None:
-        """Let the registry say how many chunks of the revision there are."""
+        """Set the registry's chunk count of the revision to the number of stored chunks."""
         count = await self.engine.count(select_revision(revision.source, revision.revision_id))
         if count == revision.chunk_count:
             return
         log.warning(
-            "%s has %d chunks, and the registry said %d: corrected",
+            "corrected the chunk count of %s from %s to %d",
             revision.revision_id,
-            count,
             revision.chunk_count,
+            count,
         )
         update = RevisionUpdate(chunk_count=count)
         if not count:
-            # The registry had heard of an ingestion that was undone since.
+            # The registry recorded an ingestion that the store did not commit.
             update = RevisionUpdate(RevisionStatus.PROCESSING, chunk_count=0, ingested_at=None)
         await in_thread(
             self._registry.update_revision, revision.source, revision.revision_id, update
@@ -270,7 +272,7 @@ class KnowledgeBase:
 
 
 def mark_synced(write: Write, revision: Revision) -> None:
-    """Note that the revision's chunks carry its dates and label."""
+    """Record that the revision's chunks have its current dates and label."""
     write.set_value(_synced_key(revision), _synced_value(revision))
 
 

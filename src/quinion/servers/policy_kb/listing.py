@@ -1,4 +1,4 @@
-"""Which policies there are, and which revisions each has."""
+"""Lists of policies and of their revisions."""
 
 from collections.abc import Sequence
 
@@ -10,7 +10,7 @@ from quinion.servers.response_size import how_many_fit
 
 
 async def list_policies(knowledge: KnowledgeBase) -> Policies:
-    """All registered policies."""
+    """List all registered policies."""
     registry = await knowledge.registry()
     policies = [PolicyEntry.of(policy) for policy in await in_thread(registry.list_policies)]
     count = how_many_fit(policies)
@@ -22,7 +22,7 @@ async def list_policies(knowledge: KnowledgeBase) -> Policies:
 async def list_revisions(
     knowledge: KnowledgeBase, source: str, from_revision: int = 0
 ) -> Revisions:
-    """The revisions of a policy from the given one on, as many as one answer can carry.
+    """List the revisions of a policy from an offset on, as many as fit into one answer.
 
     Raises:
         PolicyMissing: there is no such policy.
@@ -39,7 +39,7 @@ async def list_revisions(
 
 
 async def find_revisions(knowledge: KnowledgeBase, source: str) -> Sequence[Revision]:
-    """The revisions of a policy, newest first.
+    """Find the revisions of a policy, newest first.
 
     Raises:
         PolicyMissing: there is no such policy.

@@ -1,4 +1,4 @@
-"""The words of the prompts: which text was in force, and what a revision changed."""
+"""Texts of the prompts `text_in_force` and `compare_revisions`."""
 
 from quinion.errors import InvalidInput
 from quinion.model.dates import parse_date
@@ -11,10 +11,10 @@ remember of a policy may be of another revision.
 
 
 def text_in_force(date: str, topic: str, source: str) -> str:
-    """How to find out what policy said about a matter on a day, in one policy or in all.
+    """Explain how to find what one or all policies said about a topic on a day.
 
     Raises:
-        InvalidInput, InvalidDate: one of them is not what it should be.
+        InvalidInput, InvalidDate: an argument is empty or not a date.
     """
     day, asked, only = parse_date(date.strip()), _check("topic", topic), source.strip()
     narrowed = f', sources=["{only}"]' if only else ""
@@ -36,10 +36,10 @@ in force. If it has been superseded since, say by which revision.
 
 
 def compare_revisions(source: str, section_ref: str, earlier: str, later: str) -> str:
-    """How to find out what changed in a section between two days.
+    """Explain how to find what changed in a section between two days.
 
     Raises:
-        InvalidInput, InvalidDate: one of them is not what it should be.
+        InvalidInput, InvalidDate: an argument is empty, not a date, or the dates are reversed.
     """
     name, ref = _check("source", source), _check("section_ref", section_ref)
     first, last = parse_date(earlier.strip()), parse_date(later.strip())

@@ -1,4 +1,4 @@
-"""How chunks of policies are kept: collection, ids and metadata, as the contract says."""
+"""Stored chunks of policies: collection, ids and metadata, as the contract prescribes them."""
 
 import re
 from collections.abc import Collection, Sequence
@@ -15,7 +15,7 @@ from quinion.store.filters import Where, all_of, any_of
 CHUNKS = "policy_docs"
 
 Key = tuple[str, str]
-"""A policy's source and a revision's id."""
+"""Source of a policy and id of a revision."""
 
 _PATH_SEPARATOR = "\n"
 
@@ -28,16 +28,16 @@ IMPORTABLE = {
         }
     )
 }
-"""What another program that keeps to the contract writes: collections and required metadata."""
+"""Collections and required metadata that other programs write under the contract."""
 
 
 def select_revision(source: str, revision_id: str) -> Selector:
-    """All chunks of a revision."""
+    """Select all chunks of a revision."""
     return Selector.by_values(CHUNKS, source=source, revision_id=revision_id)
 
 
 def registry_metadata(revision: Revision) -> Metadata:
-    """What chunks carry of the registry's entry, and has to follow its changes."""
+    """Return the chunk metadata that is copied from the registry and must follow its changes."""
     return {
         "version_label": revision.version_label,
         "effective_from": date_to_int(revision.effective_from),
@@ -46,7 +46,7 @@ def registry_metadata(revision: Revision) -> Metadata:
 
 
 def filter_in_force(day: date, holding: Collection[Key]) -> Where | None:
-    """The filter for chunks of these revisions that hold on the day, both ends included."""
+    """Build a filter for chunks of these revisions in force on the day, both ends included."""
     number = date_to_int(day)
     revisions = [
         {"$and": [{"source": source}, {"revision_id": revision_id}]}
@@ -58,17 +58,17 @@ def filter_in_force(day: date, holding: Collection[Key]) -> Where | None:
 
 
 def filter_sources(sources: Sequence[str]) -> Where:
-    """The filter for chunks of these policies."""
+    """Build a filter for chunks of these policies."""
     return {"source": sources[0]} if len(sources) == 1 else {"source": {"$in": list(sources)}}
 
 
 def chunk_records(
     policy: Policy, revision: Revision, chunks: Sequence[SectionChunk]
 ) -> list[Record]:
-    """The chunks of a revision as they are stored.
+    """Build the stored records of a revision's chunks.
 
-    What follows `chunk_index` are additions: with them sections are put together again, whole
-    and with each character once. The last is the flag of hidden text.
+    The keys after `chunk_index` are additions to the contract. They allow complete sections to be
+    reassembled without overlaps. The last one is the hidden-text flag.
     """
     from_registry = registry_metadata(revision)
     return [
@@ -97,7 +97,7 @@ def chunk_records(
 
 
 def to_chunk(record: Record) -> SectionChunk:
-    """The chunk that was stored; by a program that keeps to the contract's fields, too."""
+    """Restore a chunk from its record, which may have the contract's fields only."""
     data = record.metadata
     ref, index = str(data["section_ref"]), int(data["chunk_index"])
     start = int(data.get("char_start", 0))
@@ -115,5 +115,5 @@ def to_chunk(record: Record) -> SectionChunk:
 
 
 def _slugify(section_ref: str) -> str:
-    """A reference without what would make an id hard to read or to quote."""
+    """Replace each run of other characters than letters and digits with one `_`, for ids."""
     return re.sub(r"[\W_]+", "_", section_ref).strip("_") or "section"

@@ -1,4 +1,4 @@
-"""What can be read without a tool: policies, revisions, sections; and how their names complete."""
+"""Resources for policies, revisions and sections, the prompts, and completions."""
 
 from collections.abc import Iterable, Mapping
 from typing import Annotated
@@ -29,7 +29,7 @@ Source = Annotated[Name, Field(description="Policy source slug, e.g. NPPF.")]
 
 
 def add_resources(server: ContractServer, knowledge: KnowledgeBase) -> None:
-    """Offer the policies as resources, the prompts, and the completions of both."""
+    """Register the resources, the prompts and their completions."""
 
     @server.resource(
         POLICIES,
@@ -128,7 +128,7 @@ def _add_prompts(server: ContractServer) -> None:
 
 
 async def _find(knowledge: KnowledgeBase, source: str, date: str | None) -> Revision:
-    """The revision in force on the day; without one, as `get_policy_section` chooses it."""
+    """Find the revision in force on the day; without a day, as `get_policy_section` does."""
     if date is None:
         return await knowledge.find_revision(source, None)
     return await knowledge.find_in_force(source, parse_date(date))
@@ -137,7 +137,7 @@ async def _find(knowledge: KnowledgeBase, source: str, date: str | None) -> Revi
 async def _section_refs(
     knowledge: KnowledgeBase, source: str, chosen: Mapping[str, str]
 ) -> list[str]:
-    """The sections of the text that is meant: of the revision or the day that is chosen."""
+    """List the sections of the chosen revision, or of the one in force on the chosen day."""
     if revision_id := chosen.get("revision_id"):
         revision = await knowledge.find_revision(source, revision_id)
     else:

@@ -1,6 +1,7 @@
-"""`get_policy_section`: a section by its reference, put together from its chunks.
+"""Implementation of `get_policy_section`: reassemble a section from its chunks.
 
-By metadata, whole and in document order, rather than by similarity: a reference is exact.
+The section is looked up by metadata, not by similarity, because a reference is exact. Its text
+is complete and in document order.
 """
 
 from difflib import get_close_matches
@@ -25,12 +26,12 @@ async def read_section(
     revision_id: str | None,
     from_part: int,
 ) -> Section:
-    """The section and all that lies inside it.
+    """Read a section with all its subsections.
 
     Raises:
-        PolicyMissing, RevisionMissing: there is none.
-        InvalidInput: the section has no such part.
-        SectionMissing: the revision has no such section; the message names those that are near.
+        PolicyMissing, RevisionMissing: there is no such policy or revision.
+        InvalidInput: `from_part` is past the last part.
+        SectionMissing: the revision has no such section; the message suggests similar ones.
     """
     revision = await knowledge.find_revision(source, revision_id)
     chunks = await _read_chunks(knowledge, revision)
@@ -55,7 +56,7 @@ async def read_section(
 
 
 async def list_sections(knowledge: KnowledgeBase, revision: Revision) -> list[str]:
-    """The references of all sections of the revision, in document order."""
+    """List the references of all sections of a revision, in document order."""
     chunks = await _read_chunks(knowledge, revision)
     return list(dict.fromkeys(ref for chunk in chunks for ref in chunk.path))
 

@@ -1,4 +1,7 @@
-"""The six tools of the Policy KB, as its contract has them."""
+"""The six tools of the Policy KB.
+
+Their docstrings and parameter descriptions are what clients see.
+"""
 
 from typing import Annotated
 
@@ -42,7 +45,7 @@ RevisionId = Annotated[Name, Field(description="Revision ID, e.g. rev_NPPF_2024_
 
 
 def make_tools(knowledge: KnowledgeBase) -> list[Tool]:
-    """The tools, working on this knowledge base."""
+    """Create the tools on this knowledge base."""
     ingestion = Ingestion(knowledge)
 
     async def search_policy(
@@ -148,7 +151,7 @@ def make_tools(knowledge: KnowledgeBase) -> list[Tool]:
         A revision that has chunks already gets the new ones in their place, with or without
         `reindex`; if that fails, it keeps the old ones.
         """
-        del reindex  # both ways leave exactly the chunks of the file
+        del reindex  # either way, the result is exactly the chunks of the file
         return IngestAnswer(await ingestion.ingest(source, revision_id, file_path, report_to(ctx)))
 
     async def remove_policy_revision(source: Source, revision_id: RevisionId) -> RemoveAnswer:
@@ -172,10 +175,10 @@ def make_tools(knowledge: KnowledgeBase) -> list[Tool]:
 
 
 def make_cli_tools(knowledge: KnowledgeBase) -> list[Tool]:
-    """What `quinion policy` wants of whoever has the home; not listed to clients."""
+    """Create the tools for `quinion policy`, which are hidden from clients."""
 
     async def bring_into_step() -> FollowAnswer:
-        """Have the dates on stored texts follow the registry now."""
+        """Update the dates and labels on stored chunks from the registry."""
         await knowledge.sync()
         return FollowAnswer(Followed())
 
@@ -183,8 +186,10 @@ def make_cli_tools(knowledge: KnowledgeBase) -> list[Tool]:
 
 
 def _cut_to_fit(queries: list[str], found: list[list[Result]]) -> list[list[Result]]:
-    """The best results of each query, as many as one answer can carry beside the queries, shared
-    evenly."""
+    """Keep the best results of each query, as many as fit into one answer beside the queries.
+
+    The space is shared evenly between the queries.
+    """
     ranks = sorted(
         (rank, place) for place, results in enumerate(found) for rank in range(len(results))
     )
