@@ -1,7 +1,8 @@
 """Writes the pages that say what the code says: `make docs`.
 
-`reference.md` and `commands.md` are written whole, and the table in `settings.md`;
-`tests/docs/test_reference.py` fails when one of them is not what this would write.
+It writes `reference.md`, `commands.md`, the table in `settings.md`, and the tables in
+`traceability/`, which come from `tests/contract/*/traceability.tsv`. `tests/docs/test_reference.py`
+fails when one of them is stale.
 """
 
 import re
@@ -23,6 +24,7 @@ from quinion.servers.registry import CATALOG
 from quinion.settings import Settings
 
 DOCS = Path(__file__).parent
+ROOT = DOCS.parent
 NOTE = "<!-- Written by `make docs` from the code: change it there. -->"
 END = "<!-- Until here. -->"
 
@@ -72,6 +74,7 @@ def make_pages() -> dict[Path, str]:
         DOCS / "reference.md": anyio.run(_make_reference),
         DOCS / "commands.md": _make_commands(),
         settings: _replace_part(settings.read_text(encoding="utf-8"), _make_settings()),
+        **_make_traceability(),
     }
 
 
@@ -144,6 +147,35 @@ def _make_settings() -> str:
         default = COMPUTED.get(variable) or _word_default(one.get("default"))
         rows.append((f"`{variable}`", default, _word_limits(one), one["description"]))
     return "\n".join(_table(("variable", "default", "limits", "meaning"), rows)).rstrip()
+
+
+def _make_traceability() -> dict[Path, str]:
+    """The page of each server that lists its tests in a TSV file.
+
+    A line of that file has a sentence of the contract and, in further columns, its tests or a
+    remark. Tests in the folder of the file are named without it. `# ` begins a section.
+    """
+    pages = {}
+    for listed in sorted((ROOT / "tests" / "contract").glob("*/traceability.tsv")):
+        page = DOCS / "traceability" / f"{listed.parent.name.replace('_', '-')}.md"
+        rows = []
+        for line in listed.read_text(encoding="utf-8").splitlines():
+            sentence, *tests = line.split("\t")
+            if sentence.startswith("# "):
+                rows.append((f"**{sentence.removeprefix('# ')}**", ""))
+                continue
+            folder = listed.parent.relative_to(ROOT).as_posix()
+            rows.append((sentence, "<br>".join(_word_test(test, folder) for test in tests)))
+        table = "\n".join(_table(("the contract says", "tests"), rows)).rstrip()
+        pages[page] = _replace_part(page.read_text(encoding="utf-8"), table)
+    return pages
+
+
+def _word_test(test: str, folder: str) -> str:
+    """A test with its path from the root of the repository; a remark stays as it is."""
+    if not re.fullmatch(r"[\w/-]+\.py::\w+", test):
+        return test
+    return f"`{test}`" if "/" in test else f"`{folder}/{test}`"
 
 
 def _make_commands() -> str:

@@ -14,6 +14,7 @@ from quinion.settings import Settings
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
+PAGES = sorted(DOCS.rglob("*.md"))
 VARIABLES = Settings.variables()
 
 
@@ -36,7 +37,7 @@ def test_no_module_but_settings_reads_a_variable() -> None:
     assert readers == []
 
 
-@pytest.mark.parametrize("page", [*sorted(DOCS.glob("*.md")), ROOT / "README.md"], ids=str)
+@pytest.mark.parametrize("page", [*PAGES, ROOT / "README.md"], ids=str)
 def test_no_page_names_a_command_that_is_not_there(page: Path) -> None:
     commands = typer.main.get_command(app).commands  # type: ignore[attr-defined]
     groups = {name: load_group(name).commands for name in GROUPS}
@@ -65,7 +66,7 @@ def anyio_backend() -> str:
     return "asyncio"
 
 
-@pytest.mark.parametrize("page", sorted(DOCS.glob("*.md")), ids=lambda page: page.name)
+@pytest.mark.parametrize("page", PAGES, ids=str)
 def test_every_test_that_a_page_names_exists(page: Path) -> None:
     for file, test in set(
         re.findall(r"((?:packages/[\w-]+/)?tests/[\w/]+\.py)::(\w+)", page.read_text())
@@ -78,15 +79,21 @@ def test_every_test_that_a_page_names_exists(page: Path) -> None:
         assert test in names, f"{file}::{test}"
 
 
+@pytest.mark.parametrize("page", sorted((DOCS / "traceability").glob("*.md")), ids=str)
+def test_every_traceability_page_is_linked_from_its_servers_page(page: Path) -> None:
+    assert f"](traceability/{page.name})" in (DOCS / page.name).read_text()
+    assert re.search(r"\| `(packages/[\w-]+/)?tests/[\w/]+\.py::test_\w+`", page.read_text())
+
+
 def test_every_line_of_the_security_model_names_its_test() -> None:
-    """That what is named exists is looked at above."""
+    """That the named tests exist is checked above."""
     lines = (DOCS / "security.md").read_text().splitlines()
     rows = [line for line in lines if line.startswith("| ") and not line.startswith("| against")]
     assert rows
     assert [row for row in rows if not re.search(r"tests/[\w/]+\.py::test_\w+", row)] == []
 
 
-@pytest.mark.parametrize("page", [*sorted(DOCS.glob("*.md")), ROOT / "README.md"], ids=str)
+@pytest.mark.parametrize("page", [*PAGES, ROOT / "README.md"], ids=str)
 def test_every_link_between_pages_leads_somewhere(page: Path) -> None:
     for target in re.findall(r"\]\((?!https?:)([^)#]+)", page.read_text()):
         assert (page.parent / target).exists(), target
