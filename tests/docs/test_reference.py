@@ -45,3 +45,10 @@ def test_every_sentence_of_a_contract_has_a_test_or_a_remark(page: Path) -> None
     sentences = [row for row in rows if not row[0].startswith(("**", "---", "the contract says"))]
     assert sentences
     assert [sentence for sentence, tests in sentences if not tests.strip()] == []
+
+
+@pytest.mark.parametrize("page", sorted((DOCS / "traceability").glob("*.md")), ids=lambda p: p.name)
+def test_every_file_that_a_traceability_page_names_exists(page: Path) -> None:
+    named = re.findall(r"`((?:packages/[\w-]+/)?(?:src|tests)/[\w/.-]+)", page.read_text("utf-8"))
+    assert named
+    assert [path for path in sorted(set(named)) if not (DOCS.parent / path).exists()] == []
