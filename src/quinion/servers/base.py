@@ -44,7 +44,7 @@ MakeError = Callable[[str, str], BaseModel]
 
 
 class Answer(RootModel[T], Generic[T]):
-    """One of several shapes; protocol versions before 2026 want the schema to say `object`."""
+    """Union of answer models; protocol versions before 2026 require the schema type `object`."""
 
     model_config = ConfigDict(json_schema_extra={"type": "object"})
 

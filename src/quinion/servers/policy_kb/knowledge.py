@@ -95,10 +95,10 @@ class KnowledgeBase:
         found = (
             resolve(source, revisions, day).revision for source, revisions in by_source.items()
         )
-        holding = {(r.source, r.revision_id) for r in found if r}
-        if not holding:
+        in_force = {(r.source, r.revision_id) for r in found if r}
+        if not in_force:
             return []
-        where = all_of(where, filter_in_force(day, holding))
+        where = all_of(where, filter_in_force(day, in_force))
         return await self.engine.search(CHUNKS, query, limit, where)
 
     async def find_revision(self, source: str, revision_id: str | None) -> Revision:

@@ -45,12 +45,12 @@ def registry_metadata(revision: Revision) -> Metadata:
     }
 
 
-def filter_in_force(day: date, holding: Collection[Key]) -> Where | None:
+def filter_in_force(day: date, in_force: Collection[Key]) -> Where | None:
     """Build a filter for chunks of these revisions in force on the day, both ends included."""
     number = date_to_int(day)
     revisions = [
         {"$and": [{"source": source}, {"revision_id": revision_id}]}
-        for source, revision_id in holding
+        for source, revision_id in in_force
     ]
     return all_of(
         {"effective_from": {"$lte": number}}, {"effective_to": {"$gte": number}}, any_of(*revisions)
