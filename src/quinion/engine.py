@@ -37,7 +37,6 @@ if TYPE_CHECKING:
 
 ENGINES = {
     "onnx": Numerics.ONNX,
-    "openvino": Numerics.OPENVINO,
     "ctranslate2": Numerics.CTRANSLATE2,
 }
 """By the setting; what is not here is chosen by a trial."""

@@ -66,13 +66,13 @@ class Settings(BaseModel):
         default_factory=lambda known: known["home"] / "models",
         description="Where the model is kept ready: in the home, for every server's folder.",
     )
-    embedding_engine: Literal["auto", "onnx", "openvino", "ctranslate2"] = Field(
+    embedding_engine: Literal["auto", "onnx", "ctranslate2"] = Field(
         default="auto",
         validation_alias="QUINION_EMBEDDING_ENGINE",
         description=(
-            "What runs the local embedding model: `onnx` (ONNX Runtime, float32), `openvino` "
-            "(OpenVINO, bfloat16), `ctranslate2` (CTranslate2, eight bits), or `auto`: the first "
-            "of the faster ones that does well in a trial when a home is first used, kept for it."
+            "What runs the local embedding model: `onnx` (ONNX Runtime, float32), `ctranslate2` "
+            "(CTranslate2, eight bits), or `auto`: CTranslate2 if it does well in a benchmark when "
+            "a home is first used, else ONNX Runtime. The choice is kept for the home."
         ),
     )
     read_roots: Annotated[tuple[Path, ...], BeforeValidator(_split_paths)] = Field(

@@ -22,9 +22,8 @@ from quinion.embed.local.weights import PreparedModel, prepare
 
 log = logging.getLogger(__name__)
 
-LEAST_AGREEMENT = {Numerics.CTRANSLATE2: 0.99, Numerics.OPENVINO: 0.9995}
-"""The cosine of the same text's two vectors, of the engines that may be chosen. The first takes
-half of the second's memory, and was the faster one wherever both were measured."""
+LEAST_AGREEMENT = {Numerics.CTRANSLATE2: 0.99}
+"""The cosine of the same text's two vectors, of the engines that may be chosen."""
 LEAST_GAIN = 1.3
 TRIALS = 5
 LENGTH = 128

@@ -8,10 +8,9 @@ from numpy.typing import NDArray
 Ids = NDArray[np.int32]
 
 
-def pad(batch: Sequence[Sequence[int]], step: int = 1) -> tuple[Ids, Ids]:
+def pad(batch: Sequence[Sequence[int]]) -> tuple[Ids, Ids]:
     """The ids, and a mask that is 1 where there are any; as long as the longest needs."""
-    longest = max(map(len, batch))
-    shape = (len(batch), -(-longest // step) * step)
+    shape = (len(batch), max(map(len, batch)))
     input_ids = np.zeros(shape, np.int32)
     attention_mask = np.zeros(shape, np.int32)
     for row, ids in enumerate(batch):

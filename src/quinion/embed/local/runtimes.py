@@ -25,7 +25,6 @@ class Numerics(StrEnum):
     """An engine, and how exactly it calculates."""
 
     ONNX = "onnx-fp32"
-    OPENVINO = "openvino-bf16"
     CTRANSLATE2 = "ctranslate2-int8"
 
 
@@ -54,16 +53,8 @@ def write_note(folder: Path, numerics: Numerics) -> None:
 
 
 def is_there(numerics: Numerics) -> bool:
-    """Whether the engine is installed, and this machine's processor is one for it."""
-    if numerics is Numerics.ONNX:
-        return True
-    if importlib.util.find_spec(numerics.partition("-")[0]) is None:
-        return False
-    if numerics is Numerics.CTRANSLATE2:
-        return True
-    from quinion.embed.local.openvino_runtime import has_bfloat16  # noqa: PLC0415 - it imports OpenVINO
-
-    return has_bfloat16()
+    """Whether the engine is installed."""
+    return numerics is Numerics.ONNX or importlib.util.find_spec("ctranslate2") is not None
 
 
 def open_network(numerics: Numerics, model: PreparedModel, threads: int) -> Network:
@@ -78,10 +69,6 @@ def open_network(numerics: Numerics, model: PreparedModel, threads: int) -> Netw
             from quinion.embed.local.onnx_runtime import OnnxRuntime  # noqa: PLC0415
 
             return OnnxRuntime(model.graph)
-        case Numerics.OPENVINO:
-            from quinion.embed.local.openvino_runtime import OpenVino  # noqa: PLC0415
-
-            return OpenVino(model.graph, threads)
         case Numerics.CTRANSLATE2:
             from quinion.embed.local.ctranslate2_runtime import CTranslate2  # noqa: PLC0415
 
@@ -92,6 +79,5 @@ def unable(numerics: Numerics) -> BadSetting:
     """What is said where the engine that was chosen is not to be had."""
     return BadSetting(
         f"The vectors of this home were made with {numerics}, which this machine can't run. "
-        "Install it (pip install 'quinion[fast]'), or use a machine that can (openvino-bf16 needs "
-        "a processor with bfloat16), or another QUINION_HOME."
+        "Install it (pip install 'quinion[fast]'), or use another QUINION_HOME."
     )

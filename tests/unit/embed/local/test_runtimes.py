@@ -39,7 +39,7 @@ FASTER = [
         numerics,
         marks=pytest.mark.skipif(
             not is_there(numerics),
-            reason=f"{numerics} is not installed, or the processor is not one for it",
+            reason=f"{numerics} is not installed",
         ),
     )
     for numerics in LEAST_AGREEMENT
@@ -113,10 +113,8 @@ def test_an_engine_is_measured_apart_as_it_would_be_here(
     ("times", "chosen"),
     [
         ({}, Numerics.ONNX),
-        ({Numerics.OPENVINO: 0.8, Numerics.CTRANSLATE2: 0.9}, Numerics.ONNX),
-        ({Numerics.OPENVINO: 0.5}, Numerics.OPENVINO),
-        ({Numerics.OPENVINO: 0.5, Numerics.CTRANSLATE2: 0.8}, Numerics.OPENVINO),
-        ({Numerics.OPENVINO: 0.5, Numerics.CTRANSLATE2: 0.6}, Numerics.CTRANSLATE2),
+        ({Numerics.CTRANSLATE2: 0.8}, Numerics.ONNX),
+        ({Numerics.CTRANSLATE2: 0.7}, Numerics.CTRANSLATE2),
     ],
 )
 def test_the_first_that_is_fast_enough_is_chosen(
@@ -152,7 +150,7 @@ def test_what_was_chosen_is_noted_and_kept(own_cache: Path) -> None:
     assert [path.name for path in own_cache.glob("engine*")] == ["engine.json"]
 
 
-@pytest.mark.parametrize("note", ["", "{", "[]", '{"numerics": "abacus"}'])
+@pytest.mark.parametrize("note", ["", "{", "[]", '{"numerics": "openvino-bf16"}'])
 def test_a_note_that_makes_no_sense_is_none(tmp_path: Path, note: str) -> None:
     (tmp_path / "engine.json").write_text(note)
     assert read_note(tmp_path) is None
