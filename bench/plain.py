@@ -35,7 +35,7 @@ from bench.peer import (
 )
 
 LANGUAGES = {
-    # As many characters as our passages have at most, and like them without overlap.
+    # As many characters as our chunks have at most, and like them without overlap.
     ".py": RecursiveCharacterTextSplitter.from_language(
         Language.PYTHON, chunk_size=1016, chunk_overlap=0
     ),

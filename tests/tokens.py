@@ -1,4 +1,4 @@
-"""Ways to measure a text for the tests of passages."""
+"""Ways to measure a text for the tests of chunks."""
 
 import re
 from functools import cache

@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 
 from quinion.embed.base import Vectors
 from quinion.ingest.source import Source
-from quinion.model.passage import Format, Passage
+from quinion.model.chunk import FileChunk
+from quinion.model.file_format import Format
 from quinion.model.record import Record
 from quinion.servers.docvec.records import ID_CHARACTERS, File, chunk_records
 
@@ -93,16 +94,16 @@ class Made:
         kind, suffix = ((Format.MARKDOWN, "md"), (Format.TEXT, "txt"))[number % 2]
         path = Path(f"/f{number % FOLDERS}/file{number}.{suffix}")
         return File(
-            Source(path, path, f"{number:0{ID_CHARACTERS}x}"), kind, list(self._passages(number))
+            Source(path, path, f"{number:0{ID_CHARACTERS}x}"), kind, list(self._chunks(number))
         )
 
-    def _passages(self, file: int) -> Iterator[Passage]:
+    def _chunks(self, file: int) -> Iterator[FileChunk]:
         for chunk in range(file * FILE_CHUNKS, (file + 1) * FILE_CHUNKS):
             text, tokens = (
                 self.texts[chunk % len(self.texts)],
                 self._tokens[chunk % len(self.texts)],
             )
-            yield Passage(text, 0, len(text), tokens, "", {"page_number": chunk % PAGES + 1})
+            yield FileChunk(text, 0, len(text), tokens, "", {"page_number": chunk % PAGES + 1})
 
     def save(self, file: Path) -> None:
         np.savez(file, texts=np.array(self.texts), base=self.base)

@@ -1,9 +1,9 @@
-"""Python → passages that never go from one function to the next.
+"""Python → chunks that never go from one function to the next.
 
 Each function and method has its own; so has what stands between them, in a class (its header,
 docstring and attributes) or in the module. What says nothing by itself goes with the definition
 that comes next: a class's bare header, an `else:`, a line of comment. Definitions of one name
-that follow each other, as overloads and properties do, may share a passage.
+that follow each other, as overloads and properties do, may share a chunk.
 
 What cannot be parsed is split by its lines, like a text, and so is what is too long to be code.
 """
@@ -19,22 +19,22 @@ from quinion.chunk.lines import LineCounter, line_starts
 from quinion.chunk.splitter import BY_LINES, Level, Places, split_span
 from quinion.chunk.text import split_text
 from quinion.chunk.token_offsets import Measure, Ruler, Span
-from quinion.model.passage import Passage
+from quinion.model.chunk import FileChunk
 
 MAX_PARSED = 2_000_000
 """Characters. Longer files are tables of data, which take 300 times their length in memory when
 they are parsed; the longest module of the standard library has 760,000."""
 
 
-def split_code(text: str, measure: Measure, size: int) -> list[Passage]:
-    """Passages of at most `size` tokens with what they are embedded under."""
+def split_code(text: str, measure: Measure, size: int) -> list[FileChunk]:
+    """Chunks of at most `size` tokens with what they are embedded under."""
     if len(text) > MAX_PARSED:
         return split_text(text, measure, size)
     try:
         outline = read_outline(text)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return split_text(text, measure, size)
-    return list(_Splitter(text, outline, measure, size).passages())
+    return list(_Splitter(text, outline, measure, size).chunks())
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,10 +56,10 @@ class _Splitter:
         self._starts = line_starts(text)
         self._lines = LineCounter(text)
 
-    def passages(self) -> Iterator[Passage]:
+    def chunks(self) -> Iterator[FileChunk]:
         for region in self._join(_regions(self._outline.module)):
             for start, end in self._split(region):
-                yield self._passage(region.scope, start, end)
+                yield self._chunk(region.scope, start, end)
 
     def _join(self, regions: Iterable[_Region]) -> list[_Region]:
         joined: list[_Region] = []
@@ -109,13 +109,13 @@ class _Splitter:
         ]
         return [*levels, *BY_LINES]
 
-    def _passage(self, region: Scope, start: int, end: int) -> Passage:
+    def _chunk(self, region: Scope, start: int, end: int) -> FileChunk:
         first, last = self._lines.at(start), self._lines.at(end - 1)
         tokens = self._ruler.count(start, end)
         scope = region.around(first, last)
         limit = min(self._size // PART, self._size - tokens)
         heading, _ = fit_heading(_labels(scope.path, first, last), self._measure, limit)
-        return Passage(
+        return FileChunk(
             text=self._text[start:end],
             start=start,
             end=end,

@@ -1,10 +1,11 @@
-"""The text of a file → passages, by the file's format."""
+"""The text of a file → chunks, by the file's format."""
 
 from quinion.chunk.code import split_code
 from quinion.chunk.markdown import split_markdown
 from quinion.chunk.text import split_text
 from quinion.chunk.token_offsets import Measure
-from quinion.model.passage import Format, Passage
+from quinion.model.chunk import FileChunk
+from quinion.model.file_format import Format
 
 _SPLITTERS = {
     Format.MARKDOWN: split_markdown,
@@ -13,8 +14,8 @@ _SPLITTERS = {
 }
 
 
-def split_file_text(text: str, format: Format, measure: Measure, size: int) -> list[Passage]:
-    """Passages of at most `size` tokens, headings included: in order, disjoint, nothing left out.
+def split_file_text(text: str, format: Format, measure: Measure, size: int) -> list[FileChunk]:
+    """Chunks of at most `size` tokens, headings included: in order, disjoint, nothing left out.
 
     Raises:
         ValueError: the format is one with pages, which `split_pages` splits.

@@ -1,4 +1,4 @@
-"""What a passage stands under, short enough to be embedded with it."""
+"""What a chunk stands under, short enough to be embedded with it."""
 
 from collections.abc import Sequence
 
@@ -7,7 +7,7 @@ from quinion.chunk.token_offsets import Measure
 SEPARATOR = " > "
 
 PART = 4
-"""A heading may take one part in so many of a passage's size."""
+"""A heading may take one part in so many of a chunk's size."""
 
 
 def fit_heading(parts: Sequence[str], measure: Measure, limit: int) -> tuple[str, int]:

@@ -1,6 +1,6 @@
-"""Markdown → passages that never go from one section to the next.
+"""Markdown → chunks that never go from one section to the next.
 
-A passage says which headings it stands under. A heading without text of its own goes with the
+A chunk says which headings it stands under. A heading without text of its own goes with the
 first section inside it, whose path names it too.
 """
 
@@ -9,20 +9,20 @@ from dataclasses import replace
 
 from quinion.chunk.headings import PART, SEPARATOR, fit_heading
 from quinion.chunk.lines import LineCounter
-from quinion.chunk.markdown_outline import Section, read_outline
+from quinion.chunk.markdown_outline import MarkdownSection, read_outline
 from quinion.chunk.splitter import BY_LINES, Level, split_span
 from quinion.chunk.token_offsets import Measure, Ruler, Span
-from quinion.model.passage import Passage
+from quinion.model.chunk import FileChunk
 
 
-def split_markdown(text: str, measure: Measure, size: int) -> list[Passage]:
-    """Passages of at most `size` tokens with what they are embedded under."""
+def split_markdown(text: str, measure: Measure, size: int) -> list[FileChunk]:
+    """Chunks of at most `size` tokens with what they are embedded under."""
     ruler = Ruler(text, measure)
     lines = LineCounter(text)
     outline = read_outline(text)
     levels = (*outline.levels, *BY_LINES)
     return [
-        Passage(
+        FileChunk(
             text=text[start:end],
             start=start,
             end=end,
@@ -40,9 +40,11 @@ def split_markdown(text: str, measure: Measure, size: int) -> list[Passage]:
     ]
 
 
-def _join_bare(sections: Sequence[Section], ruler: Ruler, limit: int) -> list[Section]:
+def _join_bare(
+    sections: Sequence[MarkdownSection], ruler: Ruler, limit: int
+) -> list[MarkdownSection]:
     """The sections, those that are a short heading and nothing else with their first child."""
-    joined: list[Section] = []
+    joined: list[MarkdownSection] = []
     for section in reversed(sections):
         is_bare = section.level > 0 and not ruler.text[section.body : section.end].strip()
         if (
@@ -58,7 +60,7 @@ def _join_bare(sections: Sequence[Section], ruler: Ruler, limit: int) -> list[Se
 
 
 def _split_section(
-    section: Section, ruler: Ruler, measure: Measure, size: int, levels: Sequence[Level]
+    section: MarkdownSection, ruler: Ruler, measure: Measure, size: int, levels: Sequence[Level]
 ) -> Iterator[tuple[Span, str]]:
     """The section's parts, each with the heading that it does not show itself."""
     span = (section.start, section.end)

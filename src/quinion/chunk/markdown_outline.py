@@ -30,7 +30,7 @@ _ATTRIBUTES = re.compile(r"\s*\{[#.:][^{}]*\}\s*$")
 
 
 @dataclass(frozen=True, slots=True)
-class Section:
+class MarkdownSection:
     """From one heading to the next.
 
     `path` has the titles above it and its own, `outer` those that do not stand in it, `level` is
@@ -49,7 +49,7 @@ class Section:
 class Outline:
     """The sections, which are the whole text, and where to cut them, at blocks first."""
 
-    sections: list[Section]
+    sections: list[MarkdownSection]
     levels: list[Places]
 
 
@@ -67,8 +67,8 @@ def read_outline(text: str) -> Outline:
 
 def _find_sections(
     text: str, tokens: Sequence[Token], starts: Sequence[int], env: EnvType
-) -> list[Section]:
-    sections = [Section(0, 0, len(text), (), (), 0)]
+) -> list[MarkdownSection]:
+    sections = [MarkdownSection(0, 0, len(text), (), (), 0)]
     above: list[tuple[int, str]] = []
     anchor = None
     for opening, inline in pairwise(tokens):
@@ -87,7 +87,7 @@ def _find_sections(
         start = start if anchor is None else anchor
         anchor = None
         sections[-1] = replace(sections[-1], end=start)
-        sections.append(Section(start, end, len(text), path, outer, level))
+        sections.append(MarkdownSection(start, end, len(text), path, outer, level))
     return sections
 
 

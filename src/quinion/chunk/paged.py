@@ -1,32 +1,32 @@
-"""Pages → passages that never go from one page to the next."""
+"""Pages → chunks that never go from one page to the next."""
 
 from collections.abc import Sequence
 from enum import StrEnum
 
 from quinion.chunk.splitter import BY_SENTENCES, split_span
 from quinion.chunk.token_offsets import Measure, Ruler
+from quinion.model.chunk import FileChunk
 from quinion.model.page import Page
-from quinion.model.passage import Passage
 
 
 class Position(StrEnum):
-    """Where on its page a passage is; the only one is at the start."""
+    """Where on its page a chunk is; the only one is at the start."""
 
     START = "start"
     MIDDLE = "middle"
     END = "end"
 
 
-def split_pages(pages: Sequence[Page], measure: Measure, size: int) -> list[Passage]:
-    """Passages of at most `size` tokens; their places are those in their page's own text."""
-    return [passage for page in pages for passage in _split_page(page, measure, size)]
+def split_pages(pages: Sequence[Page], measure: Measure, size: int) -> list[FileChunk]:
+    """Chunks of at most `size` tokens; their places are those in their page's own text."""
+    return [chunk for page in pages for chunk in _split_page(page, measure, size)]
 
 
-def _split_page(page: Page, measure: Measure, size: int) -> list[Passage]:
+def _split_page(page: Page, measure: Measure, size: int) -> list[FileChunk]:
     ruler = Ruler(page.text, measure)
     spans = list(split_span(ruler, (0, len(page.text)), size, BY_SENTENCES))
     return [
-        Passage(
+        FileChunk(
             text=page.text[start:end],
             start=start,
             end=end,

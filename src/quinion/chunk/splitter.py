@@ -1,4 +1,4 @@
-"""A span too long for one passage → spans that fit, cut where it hurts least.
+"""A span too long for one chunk → spans that fit, cut where it hurts least.
 
 Cuts are looked for level by level: at the blocks or statements that a format knows of, then at
 paragraphs, lines, sentences and words. From each start as much is taken as fits, up to the last
@@ -6,7 +6,7 @@ cut of the coarsest level that leaves neither a scrap behind nor, if it can be h
 two that would have fitted. Where there is no cut at all, the text is cut anywhere.
 
 The spans do not overlap, and what lies between them is white space. Every search is within a
-window of one passage's length, so the work grows with the length of the text and no faster.
+window of one chunk's length, so the work grows with the length of the text and no faster.
 """
 
 import re

@@ -1,17 +1,17 @@
-"""Plain text → passages: paragraphs, as many together as fit."""
+"""Plain text → chunks: paragraphs, as many together as fit."""
 
 from quinion.chunk.lines import LineCounter
 from quinion.chunk.splitter import split_span
 from quinion.chunk.token_offsets import Measure, Ruler
-from quinion.model.passage import Passage
+from quinion.model.chunk import FileChunk
 
 
-def split_text(text: str, measure: Measure, size: int) -> list[Passage]:
-    """Passages of at most `size` tokens, each with the lines that it stands on."""
+def split_text(text: str, measure: Measure, size: int) -> list[FileChunk]:
+    """Chunks of at most `size` tokens, each with the lines that it stands on."""
     ruler = Ruler(text, measure)
     lines = LineCounter(text)
     return [
-        Passage(
+        FileChunk(
             text=text[start:end],
             start=start,
             end=end,

@@ -17,7 +17,7 @@ Measure = Callable[[str], Sequence[int]]
 
 CHARACTERS = 8
 """For each token that a span may have. Prose has four to five; what has more than this is data,
-or blank, and would be no use as a passage however few tokens it were."""
+or blank, and would be no use as a chunk however few tokens it were."""
 
 # White space to any tokenizer. Python's has control characters too, which BERT's drops.
 _BLANKS = frozenset(" \t\n")
@@ -38,7 +38,7 @@ class Ruler:
         return len(self._measure(self.text[start:end]))
 
     def weigh(self, start: int, end: int) -> int:
-        """How much of a passage's size the span takes: its tokens, or more if it is long."""
+        """How much of a chunk's size the span takes: its tokens, or more if it is long."""
         return max(self._count(start, end), -(-(end - start) // CHARACTERS))
 
     def reach(self, start: int, size: int) -> int:

@@ -17,7 +17,7 @@ from rich.table import Column, Table
 from quinion.cli.client import Answer, call, connect
 from quinion.cli.report import fail, warn
 from quinion.errors import FileMissing, InvalidInput
-from quinion.model.passage import FORMATS
+from quinion.model.file_format import FORMATS
 from quinion.servers import docvec
 from quinion.settings import Settings
 

@@ -23,7 +23,7 @@ from quinion.extract.encoding import guess_encoding
 
 MAX_BYTES = 64 << 20
 """Maximum size of a text file. The longest novels have five million bytes. A larger file is a log
-or data, and would add tens of thousands of passages that are of no use in search."""
+or data, and would add tens of thousands of chunks that are of no use in search."""
 
 # UTF-32 before UTF-16: the little-endian BOM of UTF-32 begins with that of UTF-16.
 _BOMS = {

@@ -1,4 +1,4 @@
-"""file → passages: text files are read and split in worker processes, pages of a PDF are read
+"""file → chunks: text files are read and split in worker processes, pages of a PDF are read
 there and split here."""
 
 from quinion.chunk.paged import split_pages
@@ -8,17 +8,18 @@ from quinion.ingest import documents
 from quinion.ingest.progress import Progress
 from quinion.ingest.resources import Resources
 from quinion.ingest.source import Source, check_unchanged
-from quinion.model.passage import Format, Passage, passage_of_json
+from quinion.model.chunk import FileChunk, file_chunk_from_json
+from quinion.model.file_format import Format
 from quinion.workers.framing import Frame
 
 ANY_PICTURE = 1.0
 """The image ratio above which a PDF is not read: none. Whoever indexes a file wants its text."""
 
 
-async def read_passages(
+async def read_chunks(
     resources: Resources, source: Source, kind: Format, size: int, progress: Progress
-) -> list[Passage]:
-    """The passages of a file, of at most `size` tokens each; none where it has no text.
+) -> list[FileChunk]:
+    """The chunks of a file, of at most `size` tokens each; none where it has no text.
 
     Raises:
         ExtractionFailed: it can't be read, or changed meanwhile.
@@ -34,13 +35,13 @@ async def read_passages(
             progress=progress,
         )
         return await in_thread(lambda: split_pages(reading.pages, resources.counter.starts, size))
-    passages: list[Passage] = []
+    chunks: list[FileChunk] = []
 
     async def keep(item: Frame) -> None:
-        passages.extend(map(passage_of_json, item["passages"]))
+        chunks.extend(map(file_chunk_from_json, item["chunks"]))
 
     await resources.workers.run(
-        "read_passages",
+        "read_chunks",
         keep,
         path=str(source.real_path),
         extension=source.path.suffix.lower(),
@@ -48,4 +49,4 @@ async def read_passages(
         tokenizer=str(find_tokenizer(resources.settings.models, resources.settings.model_dir)),
     )
     await in_thread(check_unchanged, source)
-    return passages
+    return chunks

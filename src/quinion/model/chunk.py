@@ -1,13 +1,19 @@
-"""A chunk: a span of a document's text with the pages that it lies on."""
+"""Chunks: spans of a text that are embedded and cited on their own.
 
+`Chunk` is a span of a paged document, `FileChunk` of a file in a folder.
+"""
+
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
-    """`text` is exactly `document[start:end]`; `pages` are 1-based, ascending, never empty.
+    """A span of a document: `text` is exactly `document[start:end]`.
 
-    `has_hidden` says that one of them has text that cannot be seen on it.
+    `pages` are 1-based, ascending and never empty. `has_hidden` is set if one of them has
+    invisible text.
     """
 
     index: int
@@ -20,3 +26,27 @@ class Chunk:
     @property
     def word_count(self) -> int:
         return len(self.text.split())
+
+
+@dataclass(frozen=True, slots=True)
+class FileChunk:
+    """A span of a file: `text` is exactly `document[start:end]`, or of the page in a paged file.
+
+    `tokens` is the embedding model's count for `text` alone. `heading` is the context (headings
+    or definitions around the text) that is embedded before it; empty if the text contains it.
+    `metadata` has the fields of the file's format; fields that do not apply are left out.
+    `hidden` is the number of invisible characters on its page.
+    """
+
+    text: str
+    start: int
+    end: int
+    tokens: int
+    heading: str
+    metadata: Mapping[str, str | int]
+    hidden: int = 0
+
+
+def file_chunk_from_json(frame: Mapping[str, Any]) -> FileChunk:
+    """Restore a chunk that `dataclasses.asdict` and JSON have converted."""
+    return FileChunk(**frame)

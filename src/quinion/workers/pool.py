@@ -35,7 +35,7 @@ PAGE_TIMEOUT_S = 60.0
 JOB_TIMEOUTS_S = {
     **dict.fromkeys(("survey", "describe", "picture", "render_formula"), 20.0),
     **dict.fromkeys(("probe", "find_elements"), 40.0),
-    "read_passages": 110.0,
+    "read_chunks": 110.0,
 }
 """Timeouts for jobs that need less time than OCR, or that process an entire text in one step. The
 sum for a page that hangs in survey, probe and reading stays within two minutes."""

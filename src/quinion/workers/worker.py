@@ -28,7 +28,7 @@ from quinion.chunk.file_chunks import split_file_text
 from quinion.errors import ExtractionFailed, FileMissing, QuinionError
 from quinion.extract import document, textfile
 from quinion.extract.pdf import lines, metadata
-from quinion.model.passage import FORMATS
+from quinion.model.file_format import FORMATS
 from quinion.runtime_tuning import lower_priority, release_memory
 from quinion.workers.framing import LENGTH_BYTES, Frame, decode, decode_length, encode
 from quinion.workers.safe_open import open_safely
@@ -42,7 +42,7 @@ keep server, workers and Tesseract together under 1.5 GB for a document."""
 MAX_IDLE_MEMORY, MAX_IDLE_MEMORY_WITH_MODEL = 450 << 20, 620 << 20
 """Maximum address space of a worker that is reused after a job. It needs 180 MB, or 400 with a
 tokenizer and Tesseract, or 470 to 560 with a model. Damaged files leak memory, which adds up."""
-PASSAGES_AT_ONCE = 64
+CHUNKS_AT_ONCE = 64
 BUFFER, FLUSH_INTERVAL_S = 1 << 16, 0.05
 """Replies within this interval are sent together, so that the server wakes up once for a dozen
 pages. A page that takes longer, for example with OCR, is sent at once."""
@@ -75,11 +75,11 @@ def _describe(path: str, options: Frame) -> Iterator[Frame]:
     yield asdict(metadata.describe(Path(path), document.Options(**options)))
 
 
-def _read_passages(path: str, extension: str, size: int, tokenizer: str) -> Iterator[Frame]:
+def _read_chunks(path: str, extension: str, size: int, tokenizer: str) -> Iterator[Frame]:
     text = textfile.read_text(Path(path), extension)
     found = split_file_text(text, FORMATS[extension], _counter(tokenizer).starts, size)
-    for start in range(0, len(found), PASSAGES_AT_ONCE):
-        yield {"passages": [asdict(one) for one in found[start : start + PASSAGES_AT_ONCE]]}
+    for start in range(0, len(found), CHUNKS_AT_ONCE):
+        yield {"chunks": [asdict(one) for one in found[start : start + CHUNKS_AT_ONCE]]}
 
 
 @cache
@@ -95,7 +95,7 @@ JOBS: dict[str, Callable[..., Iterator[Frame]]] = {
     "probe": _probe,
     "read_pages": _read_pages,
     "read_lined_pages": _read_lined_pages,
-    "read_passages": _read_passages,
+    "read_chunks": _read_chunks,
     "describe": _describe,
 }
 

@@ -3,29 +3,29 @@ from textwrap import dedent
 import pytest
 
 from quinion.chunk.code import MAX_PARSED, split_code
-from quinion.model.passage import Passage
+from quinion.model.chunk import FileChunk
 from tests.tokens import by_words
 
 SIZE = 64
 
 
-def split(text: str, size: int = SIZE) -> list[Passage]:
+def split(text: str, size: int = SIZE) -> list[FileChunk]:
     return split_code(dedent(text).lstrip("\n"), by_words, size)
 
 
 def names(text: str, size: int = SIZE) -> list[tuple[str, str, int, int]]:
     return [
         (
-            str(passage.metadata.get("class_name", "")),
-            str(passage.metadata.get("function_name", "")),
-            int(passage.metadata["start_line"]),
-            int(passage.metadata["end_line"]),
+            str(chunk.metadata.get("class_name", "")),
+            str(chunk.metadata.get("function_name", "")),
+            int(chunk.metadata["start_line"]),
+            int(chunk.metadata["end_line"]),
         )
-        for passage in split(text, size)
+        for chunk in split(text, size)
     ]
 
 
-def test_functions_methods_and_what_is_between_them_have_their_own_passages() -> None:
+def test_functions_methods_and_what_is_between_them_have_their_own_chunks() -> None:
     text = '''
         """The module."""
         import os
@@ -61,8 +61,8 @@ def test_functions_methods_and_what_is_between_them_have_their_own_passages() ->
 
 
 def test_keys_that_do_not_apply_are_left_out() -> None:
-    [passage] = split("x = 1\n")
-    assert passage.metadata == {"start_line": 1, "end_line": 1}
+    [chunk] = split("x = 1\n")
+    assert chunk.metadata == {"start_line": 1, "end_line": 1}
 
 
 def test_decorators_and_comments_belong_to_what_they_stand_on() -> None:
@@ -111,15 +111,15 @@ def test_names_of_what_is_nested_are_qualified() -> None:
 
 
 def test_a_bare_class_header_goes_with_the_first_method() -> None:
-    passages = split("class Tests(Base):\n\n    def test(self):\n        pass\n")
-    [passage] = passages
-    assert passage.metadata == {
+    chunks = split("class Tests(Base):\n\n    def test(self):\n        pass\n")
+    [chunk] = chunks
+    assert chunk.metadata == {
         "class_name": "Tests",
         "function_name": "test",
         "start_line": 1,
         "end_line": 4,
     }
-    assert passage.heading == ""
+    assert chunk.heading == ""
 
 
 def test_definitions_under_a_condition_are_found() -> None:
@@ -146,7 +146,7 @@ def test_definitions_under_a_condition_are_found() -> None:
     ]
 
 
-def test_definitions_of_one_name_that_follow_each_other_share_a_passage() -> None:
+def test_definitions_of_one_name_that_follow_each_other_share_a_chunk() -> None:
     text = """
         class A:
             "Doc."
@@ -178,37 +178,37 @@ def test_a_nested_function_stays_in_its_outer_one() -> None:
 def test_a_part_of_a_nested_function_has_its_name() -> None:
     body = "\n".join(f"        y{n} = call(a, b)" for n in range(12))
     text = f"def outer():\n    x = 1\n    def inner():\n{body}\n    return inner\n"
-    passages = split_code(text, by_words, 48)
-    assert passages[0].metadata["function_name"] == "outer"
-    assert "outer.inner" in {passage.metadata["function_name"] for passage in passages}
-    assert passages[1].heading == "def outer > def inner"
+    chunks = split_code(text, by_words, 48)
+    assert chunks[0].metadata["function_name"] == "outer"
+    assert "outer.inner" in {chunk.metadata["function_name"] for chunk in chunks}
+    assert chunks[1].heading == "def outer > def inner"
 
 
 def test_a_long_function_is_cut_between_statements() -> None:
     call = "    result = compute(\n        first,\n        second,\n    )\n"
     text = "def long():\n" + call * 14
-    passages = split_code(text, by_words, 48)
-    assert len(passages) > 2
-    assert all(passage.text.endswith(")") for passage in passages)
-    assert all(passage.text.startswith("    result = compute(") for passage in passages[1:])
-    assert [passage.heading for passage in passages] == ["", *["def long"] * (len(passages) - 1)]
+    chunks = split_code(text, by_words, 48)
+    assert len(chunks) > 2
+    assert all(chunk.text.endswith(")") for chunk in chunks)
+    assert all(chunk.text.startswith("    result = compute(") for chunk in chunks[1:])
+    assert [chunk.heading for chunk in chunks] == ["", *["def long"] * (len(chunks) - 1)]
 
 
 def test_an_else_is_not_cut_off_from_its_body() -> None:
     branch = "".join(f"        call(argument, {n})\n" for n in range(6))
     text = f"def f(x):\n    if x:\n{branch}    elif y:\n{branch}    else:\n{branch}"
-    for passage in split_code(text, by_words, 48):
-        assert not passage.text.endswith("else:")
-        assert not passage.text.endswith("elif y:")
+    for chunk in split_code(text, by_words, 48):
+        assert not chunk.text.endswith("else:")
+        assert not chunk.text.endswith("elif y:")
 
 
 def test_a_long_docstring_is_cut_at_its_paragraphs() -> None:
     paragraph = "    " + "word " * 20 + "\n\n"
     text = f'def f():\n    """Do it.\n\n{paragraph * 4}    """\n    return 1\n'
-    passages = split_code(text, by_words, 48)
-    assert all(passage.metadata["function_name"] == "f" for passage in passages)
-    assert all("\n\n" not in passage.text[-3:] for passage in passages)
-    assert passages[1].heading == "def f"
+    chunks = split_code(text, by_words, 48)
+    assert all(chunk.metadata["function_name"] == "f" for chunk in chunks)
+    assert all("\n\n" not in chunk.text[-3:] for chunk in chunks)
+    assert chunks[1].heading == "def f"
 
 
 def test_methods_are_embedded_under_their_class() -> None:
@@ -220,7 +220,7 @@ def test_methods_are_embedded_under_their_class() -> None:
                 def method(self):
                     pass
         """
-    assert [passage.heading for passage in split(text)] == ["", "class Outer", "class Outer.Inner"]
+    assert [chunk.heading for chunk in split(text)] == ["", "class Outer", "class Outer.Inner"]
 
 
 def test_module_level_code_is_packed() -> None:
@@ -230,9 +230,9 @@ def test_module_level_code_is_packed() -> None:
 
 def test_a_long_literal_is_cut_at_its_lines() -> None:
     text = "TABLE = {\n" + "".join(f'    "key {n}": {n},\n' for n in range(40)) + "}\n"
-    passages = split_code(text, by_words, 48)
-    assert len(passages) > 5
-    assert all(passage.text.lstrip().startswith('"key') for passage in passages[1:])
+    chunks = split_code(text, by_words, 48)
+    assert len(chunks) > 5
+    assert all(chunk.text.lstrip().startswith('"key') for chunk in chunks[1:])
 
 
 def test_comments_alone_are_kept() -> None:
@@ -253,9 +253,9 @@ def test_comments_alone_are_kept() -> None:
     ids=["syntax", "python 2", "nul", "surrogate", "too deep", "too many elifs", "too long"],
 )
 def test_what_cannot_be_parsed_is_split_by_its_lines(text: str) -> None:
-    passages = split_code(text, by_words, 64)
-    assert {key for passage in passages for key in passage.metadata} == {"start_line", "end_line"}
-    assert passages[-1].metadata["end_line"] == len(text.rstrip("\n").split("\n"))
+    chunks = split_code(text, by_words, 64)
+    assert {key for chunk in chunks for key in chunk.metadata} == {"start_line", "end_line"}
+    assert chunks[-1].metadata["end_line"] == len(text.rstrip("\n").split("\n"))
 
 
 def test_odd_escapes_in_a_file_are_no_warnings_of_ours() -> None:
@@ -292,6 +292,6 @@ def test_several_statements_on_a_line_are_kept_together() -> None:
     ids=lambda text: repr(text[:12]),
 )
 def test_long_files_do_not_take_long(text: str) -> None:
-    passages = split_code(text, by_words, 254)
-    kept = sum(len("".join(passage.text.split())) for passage in passages)
+    chunks = split_code(text, by_words, 254)
+    kept = sum(len("".join(chunk.text.split())) for chunk in chunks)
     assert kept == len("".join(text.split()))

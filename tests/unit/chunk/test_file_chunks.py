@@ -4,7 +4,8 @@ from dataclasses import asdict
 import pytest
 
 from quinion.chunk.file_chunks import split_file_text
-from quinion.model.passage import FORMATS, Format, passage_of_json
+from quinion.model.chunk import file_chunk_from_json
+from quinion.model.file_format import FORMATS, Format
 from tests.tokens import by_words
 
 TEXT = "# Title\n\ndef f():\n    pass\n"
@@ -32,6 +33,6 @@ def test_the_extensions_are_those_of_the_contract() -> None:
 
 
 @pytest.mark.parametrize("format", [Format.TEXT, Format.CODE, Format.MARKDOWN])
-def test_a_passage_crosses_a_process_boundary_unchanged(format: Format) -> None:
-    for passage in split_file_text(TEXT, format, by_words, 32):
-        assert passage_of_json(json.loads(json.dumps(asdict(passage)))) == passage
+def test_a_chunk_crosses_a_process_boundary_unchanged(format: Format) -> None:
+    for chunk in split_file_text(TEXT, format, by_words, 32):
+        assert file_chunk_from_json(json.loads(json.dumps(asdict(chunk)))) == chunk

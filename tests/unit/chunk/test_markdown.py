@@ -1,20 +1,20 @@
 import pytest
 
 from quinion.chunk.markdown import split_markdown
-from quinion.model.passage import Passage
+from quinion.model.chunk import FileChunk
 from tests.tokens import by_model, by_words
 
 SIZE = 48
 
 
-def split(text: str, size: int = SIZE) -> list[Passage]:
+def split(text: str, size: int = SIZE) -> list[FileChunk]:
     return split_markdown(text, by_words, size)
 
 
 def paths(text: str, size: int = SIZE) -> list[tuple[str, int]]:
     return [
-        (str(passage.metadata["header_path"]), int(passage.metadata["header_level"]))
-        for passage in split(text, size)
+        (str(chunk.metadata["header_path"]), int(chunk.metadata["header_level"]))
+        for chunk in split(text, size)
     ]
 
 
@@ -22,15 +22,15 @@ def words(count: int) -> str:
     return " ".join(["word"] * count)
 
 
-def test_a_section_is_a_passage_with_its_path_and_its_lines() -> None:
+def test_a_section_is_a_chunk_with_its_path_and_its_lines() -> None:
     text = "# Guide\n\nIntro.\n\n## Install\n\nRun it.\n\n## Use\n\nUse it.\n"
-    passages = split(text)
-    assert [passage.metadata for passage in passages] == [
+    chunks = split(text)
+    assert [chunk.metadata for chunk in chunks] == [
         {"header_path": "Guide", "header_level": 1, "start_line": 1, "end_line": 3},
         {"header_path": "Guide > Install", "header_level": 2, "start_line": 5, "end_line": 7},
         {"header_path": "Guide > Use", "header_level": 2, "start_line": 9, "end_line": 11},
     ]
-    assert passages[1].text == "## Install\n\nRun it."
+    assert chunks[1].text == "## Install\n\nRun it."
 
 
 def test_text_before_the_first_heading_has_an_empty_path() -> None:
@@ -38,8 +38,8 @@ def test_text_before_the_first_heading_has_an_empty_path() -> None:
 
 
 def test_a_file_without_headings_is_kept() -> None:
-    [passage] = split("Just a note.\n")
-    assert (passage.text, passage.metadata["header_path"]) == ("Just a note.", "")
+    [chunk] = split("Just a note.\n")
+    assert (chunk.text, chunk.metadata["header_path"]) == ("Just a note.", "")
 
 
 def test_a_level_that_is_left_out_is_left_out_of_the_path() -> None:
@@ -89,15 +89,15 @@ def test_a_path_has_titles_without_markup(heading: str, title: str) -> None:
 
 def test_a_title_without_end_is_cut_short_in_the_path_only() -> None:
     text = "# " + "title " * 100 + "\n\ntext\n"
-    passages = split_markdown(text, by_model(), 254)
-    assert "".join(passage.text for passage in passages).count("title") == 100
-    assert all(len(str(passage.metadata["header_path"])) == 200 for passage in passages)
+    chunks = split_markdown(text, by_model(), 254)
+    assert "".join(chunk.text for chunk in chunks).count("title") == 100
+    assert all(len(str(chunk.metadata["header_path"])) == 200 for chunk in chunks)
 
 
-def test_front_matter_is_a_passage_of_its_own() -> None:
+def test_front_matter_is_a_chunk_of_its_own() -> None:
     text = "---\ntitle: A\n# comment: b\n---\n# Heading\n\ntext\n"
-    passages = split(text)
-    assert passages[0].text == "---\ntitle: A\n# comment: b\n---"
+    chunks = split(text)
+    assert chunks[0].text == "---\ntitle: A\n# comment: b\n---"
     assert paths(text) == [("", 0), ("Heading", 1)]
 
 
@@ -120,14 +120,14 @@ def test_small_sections_are_not_put_together() -> None:
     assert len(split("".join(f"## {n}\n\nx\n\n" for n in range(5)))) == 5
 
 
-def test_a_passage_is_embedded_under_the_headings_that_it_does_not_show() -> None:
+def test_a_chunk_is_embedded_under_the_headings_that_it_does_not_show() -> None:
     text = f"# Tools\n\nAll.\n\n## search\n\n{words(40)}\n\n{words(40)}\n"
-    assert [passage.heading for passage in split(text)] == ["", "Tools", "Tools > search"]
+    assert [chunk.heading for chunk in split(text)] == ["", "Tools", "Tools > search"]
 
 
 def test_a_long_path_loses_its_outer_parts_first() -> None:
     text = f"# {words(5)} one\n\nIntro.\n\n## {words(5)} two\n\n{words(40)}\n\n{words(40)}\n"
-    headings = [passage.heading for passage in split(text)]
+    headings = [chunk.heading for chunk in split(text)]
     assert headings == ["", f"{words(5)} one", f"{words(5)} two", f"{words(5)} two"]
 
 
@@ -142,24 +142,24 @@ def test_a_long_path_loses_its_outer_parts_first() -> None:
 )
 def test_a_block_that_fits_is_kept_whole(block: str) -> None:
     text = f"# Title\n\n{words(30)}\n\n{block}\n\n{words(30)}\n"
-    assert any(block.strip() in passage.text for passage in split(text))
+    assert any(block.strip() in chunk.text for chunk in split(text))
 
 
 def test_a_long_table_is_cut_between_rows_and_its_head_keeps_its_first_row() -> None:
     table = "| name | value |\n|---|---|\n" + "".join(
         f"| row {n} | long value of it |\n" for n in range(30)
     )
-    passages = split(f"# T\n\n{words(30)}\n\n{table}")
-    assert all(line.startswith("|") for p in passages[1:] for line in p.text.split("\n"))
-    [head] = [passage.text for passage in passages if "|---|" in passage.text]
+    chunks = split(f"# T\n\n{words(30)}\n\n{table}")
+    assert all(line.startswith("|") for p in chunks[1:] for line in p.text.split("\n"))
+    [head] = [chunk.text for chunk in chunks if "|---|" in chunk.text]
     assert "row 0" in head
 
 
 def test_a_long_list_is_cut_between_items() -> None:
     items = "".join(f"- item {n} has\n  two lines\n\n  and a paragraph\n" for n in range(12))
-    passages = split(f"# L\n\n{items}")
-    assert len(passages) == 3
-    assert all(passage.text.startswith("- item") for passage in passages[1:])
+    chunks = split(f"# L\n\n{items}")
+    assert len(chunks) == 3
+    assert all(chunk.text.startswith("- item") for chunk in chunks[1:])
 
 
 def test_a_heading_stays_with_what_follows_it() -> None:
@@ -169,7 +169,7 @@ def test_a_heading_stays_with_what_follows_it() -> None:
 
 def test_an_anchor_goes_with_the_heading_after_it() -> None:
     text = 'a\n\n<a id="1.0"></a>\n\n## 1.0\n\nb\n\n<a name="0.9"></a>\n## 0.9\n\nc\n'
-    assert [passage.text.split("\n")[0] for passage in split(text)] == [
+    assert [chunk.text.split("\n")[0] for chunk in split(text)] == [
         "a",
         '<a id="1.0"></a>',
         '<a name="0.9"></a>',
@@ -193,6 +193,6 @@ def test_an_anchor_goes_with_the_heading_after_it() -> None:
     ids=lambda text: repr(text[:6]),
 )
 def test_what_is_written_to_keep_parsers_busy_does_not(text: str) -> None:
-    passages = split(text, 254)
-    kept = sum(len("".join(passage.text.split())) for passage in passages)
+    chunks = split(text, 254)
+    kept = sum(len("".join(chunk.text.split())) for chunk in chunks)
     assert kept == len("".join(text.split()))

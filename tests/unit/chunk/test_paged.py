@@ -1,14 +1,14 @@
 import pytest
 
 from quinion.chunk.paged import split_pages
+from quinion.model.chunk import FileChunk
 from quinion.model.page import Method, Page
-from quinion.model.passage import Passage
 from tests.tokens import by_words
 
 SENTENCE = "There are eight words in this short sentence.\n"
 
 
-def split(*texts: str, size: int = 20) -> list[Passage]:
+def split(*texts: str, size: int = 20) -> list[FileChunk]:
     pages = [Page(number, text, Method.TEXT_LAYER) for number, text in enumerate(texts, 1)]
     return split_pages(pages, by_words, size)
 
@@ -22,39 +22,39 @@ def split(*texts: str, size: int = 20) -> list[Passage]:
         (8, ["start", "middle", "middle", "end"]),
     ],
 )
-def test_a_passage_says_where_on_its_page_it_is(sentences: int, positions: list[str]) -> None:
-    passages = split(SENTENCE * sentences)
-    assert [passage.metadata["page_position"] for passage in passages] == positions
+def test_a_chunk_says_where_on_its_page_it_is(sentences: int, positions: list[str]) -> None:
+    chunks = split(SENTENCE * sentences)
+    assert [chunk.metadata["page_position"] for chunk in chunks] == positions
 
 
-def test_a_passage_never_goes_from_one_page_to_the_next() -> None:
-    passages = split("A sentence that goes", "on overleaf.")
-    assert [(passage.text, passage.metadata["page_number"]) for passage in passages] == [
+def test_a_chunk_never_goes_from_one_page_to_the_next() -> None:
+    chunks = split("A sentence that goes", "on overleaf.")
+    assert [(chunk.text, chunk.metadata["page_number"]) for chunk in chunks] == [
         ("A sentence that goes", 1),
         ("on overleaf.", 2),
     ]
 
 
 def test_places_are_those_in_the_pages_own_text() -> None:
-    passages = split("First page.", "\n Second page. ")
-    assert [(passage.start, passage.end) for passage in passages] == [(0, 11), (1, 14)]
+    chunks = split("First page.", "\n Second page. ")
+    assert [(chunk.start, chunk.end) for chunk in chunks] == [(0, 11), (1, 14)]
 
 
-def test_an_empty_page_has_no_passages_and_others_keep_their_numbers() -> None:
-    [passage] = split("", " \n", "text")
-    assert passage.metadata == {"page_number": 3, "page_position": "start"}
-    assert passage.heading == ""
+def test_an_empty_page_has_no_chunks_and_others_keep_their_numbers() -> None:
+    [chunk] = split("", " \n", "text")
+    assert chunk.metadata == {"page_number": 3, "page_position": "start"}
+    assert chunk.heading == ""
 
 
 def test_a_sentence_is_kept_whole_over_printed_lines() -> None:
     lines = "one two three four five. six seven\neight nine ten eleven. twelve thirteen\n" * 3
-    assert all(passage.text.endswith(".") for passage in split(lines)[:-1])
+    assert all(chunk.text.endswith(".") for chunk in split(lines)[:-1])
 
 
-def test_every_passage_of_a_page_knows_how_much_is_hidden_on_it() -> None:
+def test_every_chunk_of_a_page_knows_how_much_is_hidden_on_it() -> None:
     pages = [
         Page(1, SENTENCE, Method.TEXT_LAYER),
         Page(2, SENTENCE * 3, Method.TEXT_LAYER, hidden=46),
     ]
-    passages = split_pages(pages, by_words, 20)
-    assert [passage.hidden for passage in passages] == [0, 46, 46]
+    chunks = split_pages(pages, by_words, 20)
+    assert [chunk.hidden for chunk in chunks] == [0, 46, 46]

@@ -156,7 +156,7 @@ async def test_a_job_without_ocr_is_given_up_sooner(
 
 def test_a_page_that_never_ends_is_answered_within_two_minutes() -> None:
     assert JOB_TIMEOUTS_S["survey"] + JOB_TIMEOUTS_S["probe"] + PAGE_TIMEOUT_S <= 120
-    assert JOB_TIMEOUTS_S["read_passages"] < 120
+    assert JOB_TIMEOUTS_S["read_chunks"] < 120
     assert JOB_TIMEOUTS_S["probe"] > scan_probe.TIMEOUT_S
     assert OCR_TIMEOUT_S < PAGE_TIMEOUT_S
 
@@ -184,7 +184,7 @@ async def test_a_worker_that_has_read_what_is_usual_is_kept(
     tokenizer = str(find_tokenizer(None))
     for _ in range(2):
         await workers.first(
-            "read_passages", path=str(notes), extension=".txt", size=512, tokenizer=tokenizer
+            "read_chunks", path=str(notes), extension=".txt", size=512, tokenizer=tokenizer
         )
         await workers.first("survey", path=str(pdf), first=1, last=1, options=OPTIONS)
         await workers.first("probe", path=str(pdf), numbers=[1], options={"ocr": True})

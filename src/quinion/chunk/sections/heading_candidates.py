@@ -90,7 +90,7 @@ class Mark:
 
 
 @dataclass(frozen=True, slots=True)
-class Document:
+class DocumentLines:
     """What marks are looked for in.
 
     `free` are the indices of the lines that could be one, ascending: neither furniture nor

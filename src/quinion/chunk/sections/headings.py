@@ -6,7 +6,7 @@ where another mark comes right after it: a bold line in the middle of a paragrap
 
 from collections.abc import Sequence, Set
 
-from quinion.chunk.sections.heading_candidates import Document, Mark
+from quinion.chunk.sections.heading_candidates import DocumentLines, Mark
 from quinion.chunk.sections.typography import is_title
 from quinion.model.section import Kind
 
@@ -17,7 +17,7 @@ _FEWEST_PROSE_LINES = 4
 _PROSE_LINE = 50
 
 
-def find_headings(document: Document, marks: Sequence[Mark], repeats: Set[int]) -> list[Mark]:
+def find_headings(document: DocumentLines, marks: Sequence[Mark], repeats: Set[int]) -> list[Mark]:
     """The headings that are none of the marks.
 
     `repeats` are lines that repeat the heading of one of these.
@@ -43,7 +43,7 @@ def find_headings(document: Document, marks: Sequence[Mark], repeats: Set[int]) 
     return found[::-1]
 
 
-def _read_titles(document: Document, taken: Set[int]) -> list[Mark]:
+def _read_titles(document: DocumentLines, taken: Set[int]) -> list[Mark]:
     """What is printed as a heading and reads as one, with all its lines."""
     titles: list[Mark] = []
     end = -1
@@ -58,13 +58,13 @@ def _read_titles(document: Document, taken: Set[int]) -> list[Mark]:
     return titles
 
 
-def _has_cover(document: Document) -> bool:
+def _has_cover(document: DocumentLines) -> bool:
     first = [document.lines[i] for i in document.free if document.lines[i].page_number == 1]
     prose = [line for line in first if len(line.text) >= _PROSE_LINE]
     return len(prose) < _FEWEST_PROSE_LINES
 
 
-def _stands_apart(document: Document, index: int) -> bool:
+def _stands_apart(document: DocumentLines, index: int) -> bool:
     """Whether there is white space above the line, or it opens its page or column."""
     line = document.lines[index]
     before = document.lines[index - 1] if index else None

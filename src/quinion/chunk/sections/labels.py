@@ -16,7 +16,7 @@ from quinion.chunk.sections.heading_candidates import (
     CAPTIONS,
     CODE,
     LABELLED,
-    Document,
+    DocumentLines,
     Mark,
     count_of,
 )
@@ -32,7 +32,7 @@ _MENTION = re.compile(rf"(?i:polic(?:y|ies))\s+({CODE})(?!\.?\d)")
 _CONTINUED = re.compile(r"\bcont(?:inued|['’]?d|\.)", re.IGNORECASE)
 
 
-def find_labelled(document: Document) -> tuple[list[Mark], set[int]]:
+def find_labelled(document: DocumentLines) -> tuple[list[Mark], set[int]]:
     """The sections with a label, and the lines that only repeat the heading of one of them."""
     found: list[Mark] = []
     for index in document.free:
@@ -44,7 +44,7 @@ def find_labelled(document: Document) -> tuple[list[Mark], set[int]]:
     return kept, {mark.first for mark in found} - {mark.first for mark in kept}
 
 
-def _read_label(document: Document, index: int) -> Iterator[Mark]:
+def _read_label(document: DocumentLines, index: int) -> Iterator[Mark]:
     text = document.lines[index].text
     for kind, pattern in LABELLED:
         if match := pattern.fullmatch(text):
@@ -61,7 +61,7 @@ def _read_label(document: Document, index: int) -> Iterator[Mark]:
                 return
 
 
-def _is_heading(document: Document, mark: Mark, rest: str) -> bool:
+def _is_heading(document: DocumentLines, mark: Mark, rest: str) -> bool:
     """Whether a line with a label is the heading that it seems to be.
 
     `rest` is what follows the label on the line.
@@ -79,7 +79,7 @@ def _is_heading(document: Document, mark: Mark, rest: str) -> bool:
     return document.prints.stands_out(line)
 
 
-def _is_caption(document: Document, mark: Mark, rest: str) -> bool:
+def _is_caption(document: DocumentLines, mark: Mark, rest: str) -> bool:
     line = document.lines[mark.first]
     if not _may_follow(rest, mark.title):
         return False
@@ -91,7 +91,7 @@ def _is_caption(document: Document, mark: Mark, rest: str) -> bool:
     return _SEPARATED.match(rest) is not None and not _breaks_off(document, mark.first)
 
 
-def _breaks_off(document: Document, below: int) -> bool:
+def _breaks_off(document: DocumentLines, below: int) -> bool:
     line = document.lines[below - 1]
     if below == 0 or line.page_number != document.lines[below].page_number:
         return False
@@ -104,7 +104,7 @@ def _may_follow(rest: str, title: str) -> bool:
     return not words or (not words[0].islower() and words[0] not in ",;)" and is_title(title))
 
 
-def _find_bare_policies(document: Document, taken: Set[int]) -> Iterator[Mark]:
+def _find_bare_policies(document: DocumentLines, taken: Set[int]) -> Iterator[Mark]:
     """Policies that are headed by their code alone, as `DM1: Housing`."""
     families: dict[str, list[Mark]] = defaultdict(list)
     for index in document.free:
@@ -125,7 +125,7 @@ def _find_bare_policies(document: Document, taken: Set[int]) -> Iterator[Mark]:
             yield from chain
 
 
-def _are_called_policies(document: Document, codes: Set[str]) -> bool:
+def _are_called_policies(document: DocumentLines, codes: Set[str]) -> bool:
     """Whether one of the codes is said to be a policy's: `policy DM1`. Aims have codes too."""
     said = (match for line in document.lines for match in _MENTION.finditer(line.text))
     return any(match[1] in codes for match in said)

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import replace
 
-from quinion.chunk.sections.heading_candidates import ALIGNED, NUMBERED, Document, Mark
+from quinion.chunk.sections.heading_candidates import ALIGNED, NUMBERED, DocumentLines, Mark
 from quinion.chunk.sections.numbering import Number, best_chain
 from quinion.chunk.sections.typography import is_title
 from quinion.model.section import CAPTIONED, Kind
@@ -23,7 +23,7 @@ _FEWEST_DOTTED = 3
 _PLAIN = re.compile(r"(\d{1,3})\.\s+(\S.*)")
 
 
-def find_numbered(document: Document, taken: Set[int]) -> list[Mark]:
+def find_numbered(document: DocumentLines, taken: Set[int]) -> list[Mark]:
     """Numbered headings, and the paragraphs that are counted through the document."""
     outline = _find_outline(document, taken)
     headings = [mark for mark in outline if mark.kind is not Kind.PARA]
@@ -35,7 +35,7 @@ def find_numbered(document: Document, taken: Set[int]) -> list[Mark]:
     return sorted(headings + paragraphs, key=lambda mark: mark.first)
 
 
-def find_inner(document: Document, marks: Sequence[Mark]) -> list[Mark]:
+def find_inner(document: DocumentLines, marks: Sequence[Mark]) -> list[Mark]:
     """Paragraphs that are counted anew in each policy, annex or chapter.
 
     They are told from lists by opening the section: nothing but headings is before the first.
@@ -55,7 +55,7 @@ def find_inner(document: Document, marks: Sequence[Mark]) -> list[Mark]:
     return found
 
 
-def _find_outline(document: Document, taken: Set[int]) -> list[Mark]:
+def _find_outline(document: DocumentLines, taken: Set[int]) -> list[Mark]:
     """Numbered headings and paragraphs with dotted numbers: they count each other."""
     marks: list[Mark] = []
     for index in document.free:
@@ -66,7 +66,7 @@ def _find_outline(document: Document, taken: Set[int]) -> list[Mark]:
     return [marks[place] for place in best_chain([mark.number for mark in marks], weights)]
 
 
-def _read_outlined(document: Document, index: int, name: str, rest: str) -> Iterator[Mark]:
+def _read_outlined(document: DocumentLines, index: int, name: str, rest: str) -> Iterator[Mark]:
     line, prints, contents = document.lines[index], document.prints, document.contents
     number: Number = tuple(int(part) for part in name.split("."))
     mark = replace(document.read_mark(index, Kind.SECTION, name, rest), number=number)
@@ -81,7 +81,7 @@ def _read_outlined(document: Document, index: int, name: str, rest: str) -> Iter
         yield replace(mark, kind=Kind.PARA, last=index, title="")
 
 
-def _with_next_line(document: Document, mark: Mark) -> Mark:
+def _with_next_line(document: DocumentLines, mark: Mark) -> Mark:
     """Where no print shows that a title has two lines, the list of contents does."""
     line, below = document.lines[mark.first], document.below(mark.last)
     if line.size is not None or below is None:
@@ -90,7 +90,7 @@ def _with_next_line(document: Document, mark: Mark) -> Mark:
     return replace(mark, last=below, title=title) if document.contents.names(title) else mark
 
 
-def _find_plain(document: Document, taken: Set[int]) -> list[Mark]:
+def _find_plain(document: DocumentLines, taken: Set[int]) -> list[Mark]:
     """Paragraphs that are counted through the whole document.
 
     Where there are many lists that begin with 1, the numbers belong to these.
@@ -103,7 +103,7 @@ def _find_plain(document: Document, taken: Set[int]) -> list[Mark]:
     return [marks[place] for place in chain]
 
 
-def _read_plain(document: Document, taken: Set[int]) -> Iterator[Mark]:
+def _read_plain(document: DocumentLines, taken: Set[int]) -> Iterator[Mark]:
     """The lines that begin as numbered paragraphs or items of lists do."""
     for index in document.free:
         line = document.lines[index]

@@ -19,7 +19,7 @@ from quinion.chunk.recursive import STANDARD, Sizes, split
 from quinion.chunk.sections.contents import find_contents
 from quinion.chunk.sections.footnotes import Note, find_notes
 from quinion.chunk.sections.headers_footers import find_furniture
-from quinion.chunk.sections.heading_candidates import Document, Mark
+from quinion.chunk.sections.heading_candidates import DocumentLines, Mark
 from quinion.chunk.sections.headings import find_headings
 from quinion.chunk.sections.labels import find_labelled
 from quinion.chunk.sections.numbered import find_inner, find_numbered
@@ -108,7 +108,7 @@ def _read_outline(lines: Sequence[Line]) -> _Outline:
         for line in note.lines
     }
     free = [i for i in range(len(lines)) if i not in furniture | contents.lines and i not in notes]
-    document = Document(lines, free, prints, contents)
+    document = DocumentLines(lines, free, prints, contents)
     marks, repeats = find_labelled(document)
     marks += find_numbered(document, {mark.first for mark in marks} | repeats)
     marks.sort(key=lambda mark: mark.first)

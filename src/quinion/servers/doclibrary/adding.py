@@ -28,18 +28,18 @@ from quinion.servers.doclibrary.records import (
     CONTENT,
     DOCUMENTS,
     Document,
+    chunk_records,
     count_types,
     document_record,
     figure_record,
     figures_of,
     now,
-    passage_records,
     placeholder,
     possible_slugs,
 )
 
 EXTENSIONS = frozenset({".pdf"})
-PASSAGE_TOKENS = 254
+CHUNK_TOKENS = 254
 """What the local model sees of a text."""
 SLICE_RECORDS = 256
 
@@ -105,15 +105,13 @@ class Adding:
         self, source: Source, draft: Document, pages: Sequence[Page], elements: list[Element]
     ) -> Document:
         library, engine = self._library, self._library.engine
-        passages = await in_thread(
-            lambda: split_pages(pages, engine.counter.starts, PASSAGE_TOKENS)
-        )
+        chunks = await in_thread(lambda: split_pages(pages, engine.counter.starts, CHUNK_TOKENS))
         async with library.writing:
             taken = {document.slug for document in await library.documents()}
             slug = next(slug for slug in possible_slugs(source.path) if slug not in taken)
             document = replace(draft, slug=slug)
             records = [
-                *passage_records(slug, passages),
+                *chunk_records(slug, chunks),
                 *map(figure_record, figures_of(slug, elements, count_hidden_by_page(pages))),
             ]
             vectors = await self._embed(records)

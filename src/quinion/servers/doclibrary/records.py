@@ -1,4 +1,4 @@
-"""How documents, passages and elements are kept: collections, ids and metadata."""
+"""How documents, chunks and elements are kept: collections, ids and metadata."""
 
 import json
 import unicodedata
@@ -11,8 +11,8 @@ from pathlib import Path
 import numpy as np
 
 from quinion.embed.base import Vectors
+from quinion.model.chunk import FileChunk
 from quinion.model.element import Element, ElementType, element_of_json, fold_label
-from quinion.model.passage import Passage
 from quinion.model.record import Record
 from quinion.servers.invisible_text import flag, is_flagged
 from quinion.store.base import Selector
@@ -20,7 +20,7 @@ from quinion.store.base import Selector
 DOCUMENTS = "library_documents"
 CONTENT = "library_content"
 TEXT = "text"
-"""The `kind` of a passage; that of an element is its type."""
+"""The `kind` of a chunk; that of an element is its type."""
 
 EMBEDDED_CHARACTERS = 1_200
 """Of an element's words. The model sees the first 254 tokens; label and caption come first."""
@@ -113,20 +113,20 @@ def document_of(record: Record) -> Document:
     )
 
 
-def passage_records(slug: str, passages: Sequence[Passage]) -> list[Record]:
-    """The document's passages as they are stored."""
+def chunk_records(slug: str, chunks: Sequence[FileChunk]) -> list[Record]:
+    """The document's chunks as they are stored."""
     return [
         Record(
             id=f"{slug}:text:{index}",
-            text=passage.text,
+            text=chunk.text,
             metadata={
                 "document_slug": slug,
                 "kind": TEXT,
-                "page_number": passage.metadata["page_number"],
-                **flag(bool(passage.hidden)),
+                "page_number": chunk.metadata["page_number"],
+                **flag(bool(chunk.hidden)),
             },
         )
-        for index, passage in enumerate(passages)
+        for index, chunk in enumerate(chunks)
     ]
 
 

@@ -20,7 +20,7 @@ from quinion.errors import (
     ToolMissing,
     UnsupportedFile,
 )
-from quinion.model.passage import FORMATS
+from quinion.model.file_format import FORMATS
 from quinion.servers.docvec.answers import Done, Failed
 
 T = TypeVar("T")

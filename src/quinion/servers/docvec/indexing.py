@@ -30,11 +30,12 @@ from quinion.errors import (
     NoContent,
     ToolMissing,
 )
-from quinion.ingest.files import read_passages
+from quinion.ingest.files import read_chunks
 from quinion.ingest.folder import check_folder, find_files
 from quinion.ingest.progress import Progress, no_progress
 from quinion.ingest.source import Digests, Source, admit
-from quinion.model.passage import FORMATS, Format, Passage
+from quinion.model.chunk import FileChunk
+from quinion.model.file_format import FORMATS, Format
 from quinion.model.record import Record
 from quinion.servers.client_cwd import locate
 from quinion.servers.docvec.index import Index, is_gone
@@ -183,10 +184,10 @@ class Indexing:
         kind = FORMATS[source.path.suffix.lower()]
         index = self._index
         size = index.engine.settings.docvec_chunk_size
-        passages = await read_passages(index.engine, source, kind, size, pages)
-        if not passages:
+        chunks = await read_chunks(index.engine, source, kind, size, pages)
+        if not chunks:
             raise NoContent(f"{source.path.name} is empty: there is no text in it.")
-        return File(source, kind, passages)
+        return File(source, kind, chunks)
 
     async def _embed_all(
         self,
@@ -195,7 +196,7 @@ class Indexing:
     ) -> None:
         async with read, to_store:
             async for group in _groups(read):
-                texts = [_embedded(passage) for file in group for passage in file.passages]
+                texts = [_embedded(chunk) for file in group for chunk in file.chunks]
                 await to_store.send((group, await self._embed(texts)))
 
     async def _embed(self, texts: Sequence[str]) -> Vectors:
@@ -306,13 +307,13 @@ async def _groups(files: MemoryObjectReceiveStream[File]) -> AsyncIterator[list[
     group: list[File] = []
     async for file in files:
         group.append(file)
-        if len(group) == GROUP_FILES or sum(len(f.passages) for f in group) >= GROUP_CHUNKS:
+        if len(group) == GROUP_FILES or sum(len(f.chunks) for f in group) >= GROUP_CHUNKS:
             yield group
             group = []
     if group:
         yield group
 
 
-def _embedded(passage: Passage) -> str:
-    """What the model is shown of a passage: what it stands under, where it does not say so."""
-    return f"{passage.heading}\n{passage.text}" if passage.heading else passage.text
+def _embedded(chunk: FileChunk) -> str:
+    """What the model is shown of a chunk: what it stands under, where it does not say so."""
+    return f"{chunk.heading}\n{chunk.text}" if chunk.heading else chunk.text

@@ -8,7 +8,8 @@ import numpy as np
 
 from quinion.embed.base import Vectors
 from quinion.ingest.source import Source
-from quinion.model.passage import Format, Passage
+from quinion.model.chunk import FileChunk
+from quinion.model.file_format import Format
 from quinion.model.record import Record
 from quinion.servers.invisible_text import flag
 from quinion.store.base import Selector
@@ -56,7 +57,7 @@ class File:
 
     source: Source
     format: Format
-    passages: Sequence[Passage]
+    chunks: Sequence[FileChunk]
 
     @property
     def path(self) -> str:
@@ -64,20 +65,20 @@ class File:
 
     @property
     def chunk_ids(self) -> list[str]:
-        return [chunk_id(self.source.sha256, index) for index in range(len(self.passages))]
+        return [chunk_id(self.source.sha256, index) for index in range(len(self.chunks))]
 
     @property
     def hidden(self) -> dict[int, int]:
         """How many characters cannot be seen, by the number of each page that has such."""
         return {
-            int(passage.metadata["page_number"]): passage.hidden
-            for passage in self.passages
-            if passage.hidden
+            int(chunk.metadata["page_number"]): chunk.hidden
+            for chunk in self.chunks
+            if chunk.hidden
         }
 
     @property
     def total_tokens(self) -> int:
-        return sum(passage.tokens for passage in self.passages)
+        return sum(chunk.tokens for chunk in self.chunks)
 
 
 def chunk_id(sha256: str, index: int) -> str:
@@ -86,22 +87,22 @@ def chunk_id(sha256: str, index: int) -> str:
 
 
 def chunk_records(file: File) -> list[Record]:
-    """The passages of a file as they are stored."""
+    """The chunks of a file as they are stored."""
     return [
         Record(
             id=id_,
-            text=passage.text,
+            text=chunk.text,
             metadata={
                 "source_file": file.path,
                 "chunk_index": index,
                 "file_format": str(file.format),
                 "doc_hash": file.source.sha256,
-                "token_count": passage.tokens,
-                **passage.metadata,
-                **flag(bool(passage.hidden)),
+                "token_count": chunk.tokens,
+                **chunk.metadata,
+                **flag(bool(chunk.hidden)),
             },
         )
-        for index, (id_, passage) in enumerate(zip(file.chunk_ids, file.passages, strict=True))
+        for index, (id_, chunk) in enumerate(zip(file.chunk_ids, file.chunks, strict=True))
     ]
 
 

@@ -1,7 +1,7 @@
-"""What holds of the passages of any file: nothing is lost, places and lines are exact, sizes hold.
+"""What holds of the chunks of any file: nothing is lost, places and lines are exact, sizes hold.
 
 The documents are put together from pieces that splitters stumble over. What a Markdown or Python
-passage says of itself is compared with what the piece says, or with Python's own parser.
+chunk says of itself is compared with what the piece says, or with Python's own parser.
 """
 
 import argparse
@@ -20,8 +20,9 @@ from quinion.chunk.headings import SEPARATOR
 from quinion.chunk.markdown import split_markdown
 from quinion.chunk.paged import split_pages
 from quinion.chunk.token_offsets import CHARACTERS, Measure
+from quinion.model.chunk import FileChunk
+from quinion.model.file_format import Format
 from quinion.model.page import Method, Page
-from quinion.model.passage import Format, Passage
 from tests.tokens import by_model, by_words
 
 SIZES = st.sampled_from([24, 40, 64, 254])
@@ -36,52 +37,52 @@ long_pieces = st.sampled_from(
 texts = st.lists(nasty | long_pieces | st.text(max_size=40), max_size=8).map("\n".join)
 
 
-def check(text: str, passages: Sequence[Passage], measure: Measure, size: int) -> None:
+def check(text: str, chunks: Sequence[FileChunk], measure: Measure, size: int) -> None:
     """All that holds whatever the format is."""
     place = 0
-    for passage in passages:
-        assert place <= passage.start < passage.end
-        assert not text[place : passage.start].strip()
-        assert passage.text == text[passage.start : passage.end]
-        assert passage.text.strip()
-        assert passage.tokens == len(measure(passage.text))
-        assert len(passage.text) <= CHARACTERS * size
-        heading = len(measure(passage.heading))
+    for chunk in chunks:
+        assert place <= chunk.start < chunk.end
+        assert not text[place : chunk.start].strip()
+        assert chunk.text == text[chunk.start : chunk.end]
+        assert chunk.text.strip()
+        assert chunk.tokens == len(measure(chunk.text))
+        assert len(chunk.text) <= CHARACTERS * size
+        heading = len(measure(chunk.heading))
         assert heading <= size // 4
-        assert heading + passage.tokens <= size
-        place = passage.end
+        assert heading + chunk.tokens <= size
+        place = chunk.end
     assert not text[place:].strip()
 
 
-def check_lines(text: str, passages: Sequence[Passage]) -> None:
-    for passage in passages:
-        first, last = (int(passage.metadata[key]) for key in ("start_line", "end_line"))
+def check_lines(text: str, chunks: Sequence[FileChunk]) -> None:
+    for chunk in chunks:
+        first, last = (int(chunk.metadata[key]) for key in ("start_line", "end_line"))
         lines = "\n".join(text.split("\n")[first - 1 : last])
-        assert passage.text in lines
-        assert text.count("\n", 0, passage.start) == first - 1
-        assert passage.text.count("\n") == last - first
+        assert chunk.text in lines
+        assert text.count("\n", 0, chunk.start) == first - 1
+        assert chunk.text.count("\n") == last - first
 
 
 @given(texts, st.sampled_from([Format.TEXT, Format.MARKDOWN, Format.CODE]), MEASURES, SIZES)
 def test_any_text_is_split_in_any_format(
     text: str, format: Format, measure: Measure, size: int
 ) -> None:
-    passages = split_file_text(text, format, measure, size)
-    check(text, passages, measure, size)
-    check_lines(text, passages)
-    assert split_file_text(text, format, measure, size) == passages
+    chunks = split_file_text(text, format, measure, size)
+    check(text, chunks, measure, size)
+    check_lines(text, chunks)
+    assert split_file_text(text, format, measure, size) == chunks
 
 
 @given(st.lists(texts, max_size=4), MEASURES, SIZES)
 def test_pages_are_split_each_by_itself(page_texts: list[str], measure: Measure, size: int) -> None:
     pages = [Page(number, text, Method.OCR) for number, text in enumerate(page_texts, 1)]
-    passages = split_pages(pages, measure, size)
-    numbers = [int(passage.metadata["page_number"]) for passage in passages]
+    chunks = split_pages(pages, measure, size)
+    numbers = [int(chunk.metadata["page_number"]) for chunk in chunks]
     assert numbers == sorted(numbers)
     for page in pages:
-        own = [passage for passage in passages if passage.metadata["page_number"] == page.number]
+        own = [chunk for chunk in chunks if chunk.metadata["page_number"] == page.number]
         check(page.text, own, measure, size)
-        positions = [passage.metadata["page_position"] for passage in own]
+        positions = [chunk.metadata["page_position"] for chunk in own]
         assert positions == ["start", *["middle"] * (len(own) - 2), "end"][: len(own)]
 
 
@@ -112,7 +113,7 @@ def _write_heading(level: int, title: str, underlined: bool) -> str:
 
 
 @given(markdown, SIZES, st.booleans())
-def test_markdown_passages_have_the_path_that_they_stand_under(
+def test_markdown_chunks_have_the_path_that_they_stand_under(
     pieces: list[tuple[int, int, bool] | str], size: int, front_matter: bool
 ) -> None:
     text = "---\ntitle: a\n---\n\n" if front_matter else ""
@@ -129,11 +130,11 @@ def test_markdown_passages_have_the_path_that_they_stand_under(
         path = SEPARATOR.join(title for _, title in above if title)
         for line in range(start, text.count("\n") + 1):
             expected[line] = (path, above[-1][0] if above else 0)
-    passages = split_markdown(text, by_words, size)
-    check(text, passages, by_words, size)
-    for passage in passages:
-        said = (passage.metadata["header_path"], passage.metadata["header_level"])
-        assert said == expected[int(passage.metadata["end_line"])]
+    chunks = split_markdown(text, by_words, size)
+    check(text, chunks, by_words, size)
+    for chunk in chunks:
+        said = (chunk.metadata["header_path"], chunk.metadata["header_level"])
+        assert said == expected[int(chunk.metadata["end_line"])]
 
 
 SIMPLE = [
@@ -215,13 +216,13 @@ def outermost(body: Sequence[ast.AST], names: tuple[str, ...] = ()) -> dict[int,
     return found
 
 
-def check_names(text: str, passages: Sequence[Passage]) -> None:
-    """No line of a function is in a passage of another, nor one of a class."""
+def check_names(text: str, chunks: Sequence[FileChunk]) -> None:
+    """No line of a function is in a chunk of another, nor one of a class."""
     owners = outermost(ast.parse(text).body)
-    for passage in passages:
-        first, last = (int(passage.metadata[key]) for key in ("start_line", "end_line"))
-        class_name = str(passage.metadata.get("class_name", ""))
-        function = str(passage.metadata.get("function_name", ""))
+    for chunk in chunks:
+        first, last = (int(chunk.metadata[key]) for key in ("start_line", "end_line"))
+        class_name = str(chunk.metadata.get("class_name", ""))
+        function = str(chunk.metadata.get("function_name", ""))
         functions = {owners[line] for line in range(first, last + 1) if line in owners}
         for owner_class, owner_function in functions:
             if owner_function:
@@ -229,25 +230,25 @@ def check_names(text: str, passages: Sequence[Passage]) -> None:
                 assert full.startswith(".".join(filter(None, (owner_class, owner_function))) + ".")
             else:
                 assert (class_name + ".").startswith(owner_class + ".")
-        comments = all(line.lstrip()[:1] in {"#", ""} for line in passage.text.split("\n"))
+        comments = all(line.lstrip()[:1] in {"#", ""} for line in chunk.text.split("\n"))
         assert not function or comments or any(owner for _, owner in functions)
 
 
 @settings(suppress_health_check=[HealthCheck.too_slow])
 @given(modules, MEASURES, SIZES)
-def test_python_passages_have_the_names_of_what_they_are_in(
+def test_python_chunks_have_the_names_of_what_they_are_in(
     text: str, measure: Measure, size: int
 ) -> None:
-    passages = split_file_text(text, Format.CODE, measure, size)
-    check(text, passages, measure, size)
-    check_lines(text, passages)
-    check_names(text, passages)
+    chunks = split_file_text(text, Format.CODE, measure, size)
+    check(text, chunks, measure, size)
+    check_lines(text, chunks)
+    check_names(text, chunks)
 
 
 @pytest.mark.parametrize("module", [ast, argparse, pathlib], ids=lambda module: module.__name__)
 def test_real_modules_are_split_with_their_names(module: ModuleType) -> None:
     text = inspect.getsource(module)
-    passages = split_file_text(text, Format.CODE, by_model(), 254)
-    check(text, passages, by_model(), 254)
-    check_lines(text, passages)
-    check_names(text, passages)
+    chunks = split_file_text(text, Format.CODE, by_model(), 254)
+    check(text, chunks, by_model(), 254)
+    check_lines(text, chunks)
+    check_names(text, chunks)
