@@ -26,7 +26,7 @@ from quinion.chunk.recursive import chunk_pages, join_pages
 from quinion.cli.client import call, connect
 from quinion.embed.base import Vectors
 from quinion.embed.local.embedder import LocalEmbedder
-from quinion.embed.local.runtimes import Numerics, is_there
+from quinion.embed.local.runtimes import Numerics, is_installed
 from quinion.servers import docvec
 from quinion.settings import Settings
 
@@ -78,7 +78,7 @@ async def measure(setting: Setting) -> Part:
         sets = [read_cranfield(retrieval / "cranfield").cut(QUICK_DOCUMENTS)]
     else:
         sets = read_sets(retrieval)
-    engines = {n: LocalEmbedder(models, numerics=n) for n in Numerics if is_there(n)}
+    engines = {n: LocalEmbedder(models, numerics=n) for n in Numerics if is_installed(n)}
     compared = [compare(judged, engines) for judged in sets]
     body = [*tell(compared), f"On this machine `auto` has chosen `{choose(models)}`."]
     if not setting.quick:

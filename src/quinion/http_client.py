@@ -33,8 +33,8 @@ PAUSES_S = (0.25, 0.5)
 MAX_ANSWER_BYTES = 64 << 20
 """Thirty-two vectors take three million at most; more than this is no answer to us."""
 
-_MAX_WORDS = 300
-_WORTH_ANOTHER_TRY = {
+_MAX_MESSAGE = 300
+_RETRIED = {
     HTTPStatus.TOO_MANY_REQUESTS,
     HTTPStatus.INTERNAL_SERVER_ERROR,
     HTTPStatus.BAD_GATEWAY,
@@ -61,7 +61,7 @@ class Service:
     key_variable: str = ""
     timeout_variable: str = ""
 
-    def advise_patience(self) -> str:
+    def retry_advice(self) -> str:
         """What to do about a server that is slow."""
         if not self.timeout_variable:
             return "try again"
@@ -121,7 +121,7 @@ class JsonClient:
         """
         answer = self._send(method, path, body)
         if answer.status != HTTPStatus.OK:
-            raise Refused(answer.status, self._redact(_find_words(answer.content)))
+            raise Refused(answer.status, self._redact(_error_message(answer.content)))
         with suppress(ValidationError):
             return shape.model_validate_json(answer.content)
         raise self._service.error(
@@ -134,7 +134,7 @@ class JsonClient:
         deadline = time.monotonic() + self._timeout_s
         for pause_s in (*PAUSES_S, None):
             answer = self._try(method, path, body, deadline)
-            if answer and answer.status not in _WORTH_ANOTHER_TRY:
+            if answer and answer.status not in _RETRIED:
                 return answer
             wait_s = max(pause_s or 0, answer.retry_after_s if answer else 0)
             if pause_s is None or time.monotonic() + wait_s >= deadline:
@@ -159,7 +159,7 @@ class JsonClient:
         except httpx2.TimeoutException:
             problem = (
                 f"{self.where} did not answer within {self._timeout_s:g} seconds. It may be "
-                f"loading its model: {self._service.advise_patience()}."
+                f"loading its model: {self._service.retry_advice()}."
             )
         except httpx2.ConnectError as error:
             problem = (
@@ -245,7 +245,7 @@ def _read_retry_after(value: str) -> float:
         return 0.0
 
 
-def _find_words(content: bytes) -> str:
+def _error_message(content: bytes) -> str:
     """What a refusal says, in the forms that Ollama, OpenAI and FastAPI give it."""
     try:
         found: Any = json.loads(content)
@@ -254,4 +254,4 @@ def _find_words(content: bytes) -> str:
     for key in ("error", "message", "detail"):
         if isinstance(found, dict) and key in found:
             found = found[key]
-    return " ".join(found.split())[:_MAX_WORDS] if isinstance(found, str) else ""
+    return " ".join(found.split())[:_MAX_MESSAGE] if isinstance(found, str) else ""

@@ -14,11 +14,11 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 
 from quinion.chunk.code_outline import Outline, Scope, read_outline
-from quinion.chunk.headings import PART, fit_heading
+from quinion.chunk.headings import HEADING_SHARE, fit_heading
 from quinion.chunk.lines import LineCounter, line_starts
-from quinion.chunk.splitter import BY_LINES, Level, Places, split_span
+from quinion.chunk.splitter import BY_LINES, CutPositions, Level, split_span
 from quinion.chunk.text import split_text
-from quinion.chunk.token_offsets import Measure, Ruler, Span
+from quinion.chunk.token_offsets import Measure, Span, TokenOffsets
 from quinion.model.chunk import FileChunk
 
 MAX_PARSED = 2_000_000
@@ -52,7 +52,7 @@ class _Splitter:
         self._outline = outline
         self._measure = measure
         self._size = size
-        self._ruler = Ruler(text, measure)
+        self._offsets = TokenOffsets(text, measure)
         self._starts = line_starts(text)
         self._lines = LineCounter(text)
 
@@ -64,22 +64,24 @@ class _Splitter:
     def _join(self, regions: Iterable[_Region]) -> list[_Region]:
         joined: list[_Region] = []
         for region in reversed([*regions]):
-            if joined and self._belongs(region, joined[-1]):
+            if joined and self._joins_next(region, joined[-1]):
                 joined[-1] = replace(joined[-1], first=region.first)
             else:
                 joined.append(region)
         return joined[::-1]
 
-    def _belongs(self, region: _Region, following: _Region) -> bool:
+    def _joins_next(self, region: _Region, following: _Region) -> bool:
         """Whether a region goes with the one after it, which keeps its name."""
         both = self._weigh(region.first, following.last)
         if region.scope.is_function:
-            room = self._size - self._size // PART
-            return both <= room and _names(region.scope) == _names(following.scope)
+            room = self._size - self._size // HEADING_SHARE
+            return both <= room and _qualified_names(region.scope) == _qualified_names(
+                following.scope
+            )
         return (
             not self._has_statement(region)
             and (region.scope.outer is None or region.scope in following.scope.path)
-            and self._weigh(region.first, following.scope.body - 1) <= self._size // PART
+            and self._weigh(region.first, following.scope.body - 1) <= self._size // HEADING_SHARE
             and (both <= self._size or self._weigh(following.first, following.last) > self._size)
         )
 
@@ -91,29 +93,29 @@ class _Splitter:
     def _split(self, region: _Region) -> Iterator[Span]:
         span = self._span(region.first, region.last)
         path = region.scope.path
-        limit = self._size // PART
+        limit = self._size // HEADING_SHARE
         outer = _labels(path, region.first, region.last)
         first = self._size - fit_heading(outer, self._measure, limit)[1]
-        if self._ruler.weigh(*span) <= first:
-            return split_span(self._ruler, span, first)
+        if self._offsets.weigh(*span) <= first:
+            return split_span(self._offsets, span, first)
         others = self._size - fit_heading(_labels(path), self._measure, limit)[1]
         head = self._starts[max(region.scope.body - 1, 0)]
-        return split_span(self._ruler, span, others, self._levels(region), first, head)
+        return split_span(self._offsets, span, others, self._levels(region), first, head)
 
     def _levels(self, region: _Region) -> list[Level]:
         cuts = self._outline.cuts
         within = cuts[bisect_left(cuts, (region.first,)) : bisect_left(cuts, (region.last + 1,))]
         levels: list[Level] = [
-            Places([self._starts[line - 1] for line, depth in within if depth <= deepest])
+            CutPositions([self._starts[line - 1] for line, depth in within if depth <= deepest])
             for deepest in sorted({depth for _, depth in within})
         ]
         return [*levels, *BY_LINES]
 
     def _chunk(self, region: Scope, start: int, end: int) -> FileChunk:
         first, last = self._lines.at(start), self._lines.at(end - 1)
-        tokens = self._ruler.count(start, end)
+        tokens = self._offsets.count(start, end)
         scope = region.around(first, last)
-        limit = min(self._size // PART, self._size - tokens)
+        limit = min(self._size // HEADING_SHARE, self._size - tokens)
         heading, _ = fit_heading(_labels(scope.path, first, last), self._measure, limit)
         return FileChunk(
             text=self._text[start:end],
@@ -121,11 +123,11 @@ class _Splitter:
             end=end,
             tokens=tokens,
             heading=heading,
-            metadata={**_names(scope), "start_line": first, "end_line": last},
+            metadata={**_qualified_names(scope), "start_line": first, "end_line": last},
         )
 
     def _weigh(self, first: int, last: int) -> int:
-        return self._ruler.weigh(*self._span(first, last))
+        return self._offsets.weigh(*self._span(first, last))
 
     def _span(self, first: int, last: int) -> Span:
         return self._starts[first - 1], self._starts[last]
@@ -146,7 +148,7 @@ def _regions(scope: Scope) -> Iterator[_Region]:
         yield _Region(line, scope.last, scope)
 
 
-def _names(scope: Scope) -> dict[str, str]:
+def _qualified_names(scope: Scope) -> dict[str, str]:
     """The names of the innermost class and of the function in it, with what they are inside of."""
     path = scope.path
     depth = max((i for i, each in enumerate(path, 1) if not each.is_function), default=0)

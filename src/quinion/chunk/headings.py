@@ -6,7 +6,7 @@ from quinion.chunk.token_offsets import Measure
 
 SEPARATOR = " > "
 
-PART = 4
+HEADING_SHARE = 4
 """A heading may take one part in so many of a chunk's size."""
 
 

@@ -7,17 +7,17 @@ first section inside it, whose path names it too.
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from quinion.chunk.headings import PART, SEPARATOR, fit_heading
+from quinion.chunk.headings import HEADING_SHARE, SEPARATOR, fit_heading
 from quinion.chunk.lines import LineCounter
 from quinion.chunk.markdown_outline import MarkdownSection, read_outline
 from quinion.chunk.splitter import BY_LINES, Level, split_span
-from quinion.chunk.token_offsets import Measure, Ruler, Span
+from quinion.chunk.token_offsets import Measure, Span, TokenOffsets
 from quinion.model.chunk import FileChunk
 
 
 def split_markdown(text: str, measure: Measure, size: int) -> list[FileChunk]:
     """Chunks of at most `size` tokens with what they are embedded under."""
-    ruler = Ruler(text, measure)
+    offsets = TokenOffsets(text, measure)
     lines = LineCounter(text)
     outline = read_outline(text)
     levels = (*outline.levels, *BY_LINES)
@@ -26,7 +26,7 @@ def split_markdown(text: str, measure: Measure, size: int) -> list[FileChunk]:
             text=text[start:end],
             start=start,
             end=end,
-            tokens=ruler.count(start, end),
+            tokens=offsets.count(start, end),
             heading=heading,
             metadata={
                 "header_path": SEPARATOR.join(section.path),
@@ -35,23 +35,23 @@ def split_markdown(text: str, measure: Measure, size: int) -> list[FileChunk]:
                 "end_line": lines.at(end - 1),
             },
         )
-        for section in _join_bare(outline.sections, ruler, size // PART)
-        for (start, end), heading in _split_section(section, ruler, measure, size, levels)
+        for section in _join_bare_headings(outline.sections, offsets, size // HEADING_SHARE)
+        for (start, end), heading in _split_section(section, offsets, measure, size, levels)
     ]
 
 
-def _join_bare(
-    sections: Sequence[MarkdownSection], ruler: Ruler, limit: int
+def _join_bare_headings(
+    sections: Sequence[MarkdownSection], offsets: TokenOffsets, limit: int
 ) -> list[MarkdownSection]:
     """The sections, those that are a short heading and nothing else with their first child."""
     joined: list[MarkdownSection] = []
     for section in reversed(sections):
-        is_bare = section.level > 0 and not ruler.text[section.body : section.end].strip()
+        is_bare = section.level > 0 and not offsets.text[section.body : section.end].strip()
         if (
             is_bare
             and joined
             and joined[-1].level > section.level
-            and ruler.weigh(section.start, joined[-1].body) <= limit
+            and offsets.weigh(section.start, joined[-1].body) <= limit
         ):
             joined[-1] = replace(joined[-1], start=section.start, outer=section.outer)
         else:
@@ -60,15 +60,19 @@ def _join_bare(
 
 
 def _split_section(
-    section: MarkdownSection, ruler: Ruler, measure: Measure, size: int, levels: Sequence[Level]
+    section: MarkdownSection,
+    offsets: TokenOffsets,
+    measure: Measure,
+    size: int,
+    levels: Sequence[Level],
 ) -> Iterator[tuple[Span, str]]:
     """The section's parts, each with the heading that it does not show itself."""
     span = (section.start, section.end)
-    outer, outer_tokens = fit_heading(section.outer, measure, size // PART)
+    outer, outer_tokens = fit_heading(section.outer, measure, size // HEADING_SHARE)
     first = size - outer_tokens
-    if ruler.weigh(*span) <= first:
-        yield from ((part, outer) for part in split_span(ruler, span, first))
+    if offsets.weigh(*span) <= first:
+        yield from ((part, outer) for part in split_span(offsets, span, first))
         return
-    path, path_tokens = fit_heading(section.path, measure, size // PART)
-    parts = split_span(ruler, span, size - path_tokens, levels, first, section.body)
+    path, path_tokens = fit_heading(section.path, measure, size // HEADING_SHARE)
+    parts = split_span(offsets, span, size - path_tokens, levels, first, section.body)
     yield from ((part, path if index else outer) for index, part in enumerate(parts))

@@ -15,7 +15,7 @@ from markdown_it.token import Token
 from markdown_it.utils import EnvType
 
 from quinion.chunk.lines import line_starts
-from quinion.chunk.splitter import Places
+from quinion.chunk.splitter import CutPositions
 
 TITLE_CHARACTERS = 200
 """Of a title that are kept: a paragraph with a rule under it is a heading too, however long."""
@@ -50,7 +50,7 @@ class Outline:
     """The sections, which are the whole text, and where to cut them, at blocks first."""
 
     sections: list[MarkdownSection]
-    levels: list[Places]
+    levels: list[CutPositions]
 
 
 def read_outline(text: str) -> Outline:
@@ -111,7 +111,7 @@ def _plain(tokens: Sequence[Token]) -> Iterator[str]:
             yield token.content
 
 
-def _find_levels(tokens: Sequence[Token], starts: Sequence[int], front: int) -> list[Places]:
+def _find_levels(tokens: Sequence[Token], starts: Sequence[int], front: int) -> list[CutPositions]:
     """Where blocks begin, then where those inside them do (items, rows) too, and so on.
 
     A heading is not cut off from what follows it, nor a table's head from its first row.
@@ -130,6 +130,6 @@ def _find_levels(tokens: Sequence[Token], starts: Sequence[int], front: int) -> 
         if token.level == 0:
             under_heading = token.type == "heading_open"
     return [
-        Places(sorted(place for place, depth in depths.items() if depth <= deepest))
+        CutPositions(sorted(place for place, depth in depths.items() if depth <= deepest))
         for deepest in sorted(set(depths.values()))
     ]

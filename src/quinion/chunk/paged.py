@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from enum import StrEnum
 
 from quinion.chunk.splitter import BY_SENTENCES, split_span
-from quinion.chunk.token_offsets import Measure, Ruler
+from quinion.chunk.token_offsets import Measure, TokenOffsets
 from quinion.model.chunk import FileChunk
 from quinion.model.page import Page
 
@@ -23,14 +23,14 @@ def split_pages(pages: Sequence[Page], measure: Measure, size: int) -> list[File
 
 
 def _split_page(page: Page, measure: Measure, size: int) -> list[FileChunk]:
-    ruler = Ruler(page.text, measure)
-    spans = list(split_span(ruler, (0, len(page.text)), size, BY_SENTENCES))
+    offsets = TokenOffsets(page.text, measure)
+    spans = list(split_span(offsets, (0, len(page.text)), size, BY_SENTENCES))
     return [
         FileChunk(
             text=page.text[start:end],
             start=start,
             end=end,
-            tokens=ruler.count(start, end),
+            tokens=offsets.count(start, end),
             heading="",
             metadata={
                 "page_number": page.number,

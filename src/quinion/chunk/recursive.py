@@ -70,27 +70,27 @@ class Chunker:
             if page.hidden:
                 self._hidden.add(page.number)
             self._text += page.text
-        return self._give(self._cut_paragraphs())
+        return self._emit(self._cut_paragraphs())
 
     def finish(self) -> list[Chunk]:
         """The chunks that are left, once all pages were added."""
         end = self._base + len(self._text)
         if self._cut:
             rest = [(self._cut, end)] if self._cut < end else []
-            spans = [*chain.from_iterable(map(self._take, rest)), *self._merging.flush()]
+            spans = [*chain.from_iterable(map(self._add_piece, rest)), *self._merging.flush()]
         else:
             spans = list(_split(self._text, (0, end), SEPARATORS, self._sizes))
-        return self._give(spans)
+        return self._emit(spans)
 
     def _cut_paragraphs(self) -> Iterator[Span]:
         """What follows from the paragraphs that are whole; what separates them is always the
         first separator, once it occurs."""
         while (found := self._text.find(SEPARATORS[0], self._cut - self._base)) >= 0:
             piece = self._cut, self._base + found + len(SEPARATORS[0])
-            yield from self._take(piece)
+            yield from self._add_piece(piece)
             self._cut = piece[1]
 
-    def _take(self, piece: Span) -> Iterator[Span]:
+    def _add_piece(self, piece: Span) -> Iterator[Span]:
         if piece[1] - piece[0] < self._sizes.size:
             yield from self._merging.add(piece)
             return
@@ -99,7 +99,7 @@ class Chunker:
         for start, end in _split(self._text, local, SEPARATORS[1:], self._sizes):
             yield self._base + start, self._base + end
 
-    def _give(self, spans: Iterable[Span]) -> list[Chunk]:
+    def _emit(self, spans: Iterable[Span]) -> list[Chunk]:
         chunks = [chunk for span in spans if (chunk := self._chunk(span))]
         pending = self._merging.start
         needed = self._cut if pending is None else pending

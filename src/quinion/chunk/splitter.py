@@ -2,7 +2,7 @@
 
 Cuts are looked for level by level: at the blocks or statements that a format knows of, then at
 paragraphs, lines, sentences and words. From each start as much is taken as fits, up to the last
-cut of the coarsest level that leaves neither a scrap behind nor, if it can be helped, a unit in
+cut of the coarsest level that leaves neither a min_part behind nor, if it can be helped, a unit in
 two that would have fitted. Where there is no cut at all, the text is cut anywhere.
 
 The spans do not overlap, and what lies between them is white space. Every search is within a
@@ -15,13 +15,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from quinion.chunk.token_offsets import Ruler, Span
+from quinion.chunk.token_offsets import Span, TokenOffsets
 
 _LEADING_BLANK = re.compile(r"\s*")
 
 
 class Level(Protocol):
-    """Places of one kind at which a text may be cut."""
+    """CutPositions of one kind at which a text may be cut."""
 
     def last(self, text: str, start: int, end: int) -> int | None:
         """The last such place after `start`, `end` at most."""
@@ -29,8 +29,8 @@ class Level(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Places:
-    """Places that are known, ascending: where units begin."""
+class CutPositions:
+    """CutPositions that are known, ascending: where units begin."""
 
     places: Sequence[int]
 
@@ -41,8 +41,11 @@ class Places:
 
 
 @dataclass(frozen=True, slots=True)
-class Marks:
-    """Places after what a pattern matches: it needs no look ahead, for the window ends there."""
+class CutPattern:
+    """Cuts after each match of a pattern.
+
+    The pattern must not look ahead, because the search window ends there.
+    """
 
     pattern: re.Pattern[str]
 
@@ -54,11 +57,11 @@ class Marks:
 
 
 _SENTENCE_END = r"[.!?…][\"')\]”’»]*"
-PARAGRAPHS = Marks(re.compile(r"\n[^\S\n]*\n"))
-SENTENCES = Marks(re.compile(rf"{_SENTENCE_END}\s|[。！？]"))
-SENTENCE_LINES = Marks(re.compile(rf"{_SENTENCE_END}[^\S\n]*\n"))
-LINES = Marks(re.compile(r"\n"))
-WORDS = Marks(re.compile(r"\s"))
+PARAGRAPHS = CutPattern(re.compile(r"\n[^\S\n]*\n"))
+SENTENCES = CutPattern(re.compile(rf"{_SENTENCE_END}\s|[。！？]"))
+SENTENCE_LINES = CutPattern(re.compile(rf"{_SENTENCE_END}[^\S\n]*\n"))
+LINES = CutPattern(re.compile(r"\n"))
+WORDS = CutPattern(re.compile(r"\s"))
 
 BY_LINES: tuple[Level, ...] = (PARAGRAPHS, SENTENCE_LINES, LINES, SENTENCES, WORDS)
 """For what is written in lines: a cut inside a line is worse than one inside a sentence."""
@@ -68,7 +71,7 @@ BY_SENTENCES: tuple[Level, ...] = (PARAGRAPHS, SENTENCES, LINES, WORDS)
 
 
 def split_span(
-    ruler: Ruler,
+    offsets: TokenOffsets,
     span: Span,
     size: int,
     levels: Sequence[Level] = BY_LINES,
@@ -81,59 +84,65 @@ def split_span(
     Where `first` is given it is the first part's size. A heading that ends at `head` is not cut
     off from what comes after it, if it takes less than a third of the first part.
     """
-    text, room = ruler.text, size if first is None else first
+    text, room = offsets.text, size if first is None else first
     end = _visible_end(text, *span)
     start = _visible_start(text, span[0], end, room)
-    head = _skip_blank(text, head) if ruler.weigh(start, head) <= room // 3 else 0
+    head = _skip_blank(text, head) if offsets.weigh(start, head) <= room // 3 else 0
     while start < end:
-        if _fits(ruler, start, end, room):
+        if _fits(offsets, start, end, room):
             place = end
         else:
-            place = _cut(ruler, start, end, room, levels, head)
+            place = _cut(offsets, start, end, room, levels, head)
         yield start, _visible_end(text, start, place)
         room = size
         start = _visible_start(text, place, end, room)
 
 
-def _fits(ruler: Ruler, start: int, end: int, size: int) -> bool:
-    return ruler.weigh(start, end) <= size and ruler.count(start, end) <= size
+def _fits(offsets: TokenOffsets, start: int, end: int, size: int) -> bool:
+    return offsets.weigh(start, end) <= size and offsets.count(start, end) <= size
 
 
-def _cut(ruler: Ruler, start: int, end: int, size: int, levels: Sequence[Level], head: int) -> int:
+def _cut(
+    offsets: TokenOffsets, start: int, end: int, size: int, levels: Sequence[Level], head: int
+) -> int:
     """Where the span from `start`, of which not all fits, ends best."""
-    place = _choose(ruler, start, end, size, levels, head)
+    place = _choose(offsets, start, end, size, levels, head)
     # It may have more tokens than it seemed, where it begins or ends inside a word.
-    while place - start > 1 and ruler.count(start, place) > size:
+    while place - start > 1 and offsets.count(start, place) > size:
         place = (start + place) // 2
     return place
 
 
 def _choose(
-    ruler: Ruler, start: int, end: int, size: int, levels: Sequence[Level], head: int
+    offsets: TokenOffsets, start: int, end: int, size: int, levels: Sequence[Level], head: int
 ) -> int:
-    scrap, crumb = size // 4, size // 12
-    window = min(ruler.reach(start, size), end)
-    after = max(_skip_blank(ruler.text, start), min(head, window))
+    min_part, tiny_part = size // 4, size // 12
+    window = min(offsets.reach(start, size), end)
+    after = max(_skip_blank(offsets.text, start), min(head, window))
     for level in levels:
-        place = level.last(ruler.text, after, window)
+        place = level.last(offsets.text, after, window)
         if place is None:
             continue
-        weight = ruler.weigh(start, place)
-        if weight >= scrap or (weight >= crumb and _next_fits(ruler, place, end, size, level)):
-            if ruler.weigh(place, end) >= scrap:
+        weight = offsets.weigh(start, place)
+        if weight >= min_part or (
+            weight >= tiny_part and _next_fits(offsets, place, end, size, level)
+        ):
+            if offsets.weigh(place, end) >= min_part:
                 return place
-            # Only a scrap would be left: rather an earlier place, if there is a good one.
-            balanced = min(place, ruler.reach(start, max(1, ruler.weigh(start, end) - scrap)))
-            earlier = level.last(ruler.text, after, balanced)
-            return earlier if earlier and ruler.weigh(start, earlier) >= scrap else place
+            # Only a min_part would be left: rather an earlier place, if there is a good one.
+            balanced = min(
+                place, offsets.reach(start, max(1, offsets.weigh(start, end) - min_part))
+            )
+            earlier = level.last(offsets.text, after, balanced)
+            return earlier if earlier and offsets.weigh(start, earlier) >= min_part else place
     return window
 
 
-def _next_fits(ruler: Ruler, place: int, end: int, size: int, level: Level) -> bool:
+def _next_fits(offsets: TokenOffsets, place: int, end: int, size: int, level: Level) -> bool:
     """Whether what comes after the place, up to the level's next, is short enough to be whole."""
-    start = _skip_blank(ruler.text, place)
-    window = ruler.reach(start, size)
-    return window >= end or level.last(ruler.text, start, window) is not None
+    start = _skip_blank(offsets.text, place)
+    window = offsets.reach(start, size)
+    return window >= end or level.last(offsets.text, start, window) is not None
 
 
 def _skip_blank(text: str, start: int) -> int:

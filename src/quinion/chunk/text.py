@@ -2,22 +2,22 @@
 
 from quinion.chunk.lines import LineCounter
 from quinion.chunk.splitter import split_span
-from quinion.chunk.token_offsets import Measure, Ruler
+from quinion.chunk.token_offsets import Measure, TokenOffsets
 from quinion.model.chunk import FileChunk
 
 
 def split_text(text: str, measure: Measure, size: int) -> list[FileChunk]:
     """Chunks of at most `size` tokens, each with the lines that it stands on."""
-    ruler = Ruler(text, measure)
+    offsets = TokenOffsets(text, measure)
     lines = LineCounter(text)
     return [
         FileChunk(
             text=text[start:end],
             start=start,
             end=end,
-            tokens=ruler.count(start, end),
+            tokens=offsets.count(start, end),
             heading="",
             metadata={"start_line": lines.at(start), "end_line": lines.at(end - 1)},
         )
-        for start, end in split_span(ruler, (0, len(text)), size)
+        for start, end in split_span(offsets, (0, len(text)), size)
     ]

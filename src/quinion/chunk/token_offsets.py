@@ -23,7 +23,7 @@ or blank, and would be no use as a chunk however few tokens it were."""
 _BLANKS = frozenset(" \t\n")
 
 
-class Ruler:
+class TokenOffsets:
     """One text, and where its tokens are."""
 
     def __init__(self, text: str, measure: Measure) -> None:

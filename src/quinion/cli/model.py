@@ -11,7 +11,13 @@ from typing import Annotated, Any
 import typer
 
 from quinion.cli.options import Json, print_json, tell
-from quinion.embed.local.weights import MODEL_NAME, WEIGHTS_SHA256, PreparedModel, find_model, place
+from quinion.embed.local.weights import (
+    MODEL_NAME,
+    WEIGHTS_SHA256,
+    PreparedModel,
+    find_model,
+    locate_model,
+)
 from quinion.errors import ModelUnavailable
 from quinion.settings import Settings
 
@@ -53,8 +59,8 @@ def fetch(
     from quinion.embed.local.download import fetch_model
 
     folder = Settings.from_environment().models
-    model = place(folder)
-    known = model.is_there
+    model = locate_model(folder)
+    known = model.exists
     if not known:
         model = fetch_model(folder, index)
     status, word = ("already_there", "There already") if known else ("fetched", "Ready")
@@ -62,17 +68,17 @@ def fetch(
 
 
 def _show(settings: Settings, *, as_json: bool) -> int:
-    model = place(settings.models)
+    model = locate_model(settings.models)
     try:
         original: Path | None = find_model(settings.model_dir)
     except ModelUnavailable:
-        if not (model.is_there or as_json):
+        if not (model.exists or as_json):
             raise
         original = None
     is_right = _hash(original / "model.safetensors") == WEIGHTS_SHA256 if original else None
     found = {
         **_describe(model),
-        "ready": model.is_there,
+        "ready": model.exists,
         "original": str(original) if original else None,
         "original_is_right": is_right,
     }
@@ -80,11 +86,11 @@ def _show(settings: Settings, *, as_json: bool) -> int:
         print_json(found)
     else:
         _print_found(found)
-    return int(not (model.is_there or is_right))
+    return int(not (model.exists or is_right))
 
 
 def _describe(model: PreparedModel) -> dict[str, Any]:
-    size = sum(file.stat().st_size for file in model.folder.iterdir()) if model.is_there else 0
+    size = sum(file.stat().st_size for file in model.folder.iterdir()) if model.exists else 0
     return {
         "model": MODEL_NAME,
         "weights_sha256": WEIGHTS_SHA256,

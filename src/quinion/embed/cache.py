@@ -18,11 +18,11 @@ from quinion.embed.base import Vectors
 _DIGEST_BYTES = 16
 
 
-class Remembered:
-    """The vectors of the `room` texts that were met last. Thread-safe."""
+class EmbeddingCache:
+    """The vectors of the `capacity` texts that were met last. Thread-safe."""
 
-    def __init__(self, room: int, dimensions: int) -> None:
-        self._rows: Vectors = np.empty((room, dimensions), np.float32)
+    def __init__(self, capacity: int, dimensions: int) -> None:
+        self._rows: Vectors = np.empty((capacity, dimensions), np.float32)
         self._places: OrderedDict[bytes, int] = OrderedDict()
         self._lock = Lock()
 
@@ -44,11 +44,11 @@ class Remembered:
             for digest, vector in zip(digests, vectors, strict=True):
                 place = self._places.pop(digest, None)
                 if place is None:
-                    place = self._make_room()
+                    place = self._free_row()
                 self._places[digest] = place
                 self._rows[place] = vector
 
-    def _make_room(self) -> int:
+    def _free_row(self) -> int:
         if len(self._places) < len(self._rows):
             return len(self._places)
         return self._places.popitem(last=False)[1]

@@ -30,7 +30,7 @@ def check_texts(texts: Sequence[str]) -> None:
             raise ValueError(f"text {index} of {len(texts)} is empty or only white space")
 
 
-def cut(texts: Sequence[str]) -> Iterator[list[str]]:
+def split_batches(texts: Sequence[str]) -> Iterator[list[str]]:
     """The texts in batches, in order. One that is longer than a batch is a batch by itself."""
     batch: list[str] = []
     characters = 0
@@ -44,32 +44,32 @@ def cut(texts: Sequence[str]) -> Iterator[list[str]]:
         yield batch
 
 
-def unit_rows(rows: Sequence[Sequence[float]], count: int, source: str) -> Vectors:
+def normalize_rows(rows: Sequence[Sequence[float]], count: int, source: str) -> Vectors:
     """The rows that `source` gave for `count` texts, one at least, at unit length.
 
     Raises:
         ModelUnavailable: they cannot be the vectors of these texts.
     """
     if len(rows) != count:
-        raise ModelUnavailable(_refusal(source, f"{len(rows)} vectors for {count} texts"))
+        raise ModelUnavailable(_bad_answer(source, f"{len(rows)} vectors for {count} texts"))
     lengths = {len(row) for row in rows}
     if len(lengths) > 1:
-        raise ModelUnavailable(_refusal(source, "vectors of different lengths"))
+        raise ModelUnavailable(_bad_answer(source, "vectors of different lengths"))
     try:
         vectors = np.fromiter(chain.from_iterable(rows), np.float64).reshape(count, *lengths)
     except (TypeError, ValueError):
-        raise ModelUnavailable(_refusal(source, "something else than vectors")) from None
+        raise ModelUnavailable(_bad_answer(source, "something else than vectors")) from None
     if not np.isfinite(vectors).all():
-        raise ModelUnavailable(_refusal(source, "vectors with numbers that are not finite"))
+        raise ModelUnavailable(_bad_answer(source, "vectors with numbers that are not finite"))
     if not vectors.any(axis=1).all():
-        raise ModelUnavailable(_refusal(source, "vectors of zeros alone"))
+        raise ModelUnavailable(_bad_answer(source, "vectors of zeros alone"))
     # By the largest first, so that no square is too large or too small for a float.
     vectors /= np.abs(vectors).max(axis=1, keepdims=True)
     vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
     return vectors.astype(np.float32)
 
 
-def _refusal(source: str, what: str) -> str:
+def _bad_answer(source: str, what: str) -> str:
     return (
         f"{source} answered with {what}. Check that its model is one for embeddings, and that "
         "it works."

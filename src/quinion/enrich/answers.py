@@ -29,7 +29,7 @@ _LONE_BACKSLASH = re.compile(r'\\(?!")')
 
 def clean_description(answer: str) -> str:
     """The description in one line; empty if there is none."""
-    line = _in_one_line(_pick(_unwrap(answer), "description"))
+    line = _single_line(_json_value(_unwrap(answer), "description"))
     if len(line) <= MAX_DESCRIPTION:
         return line
     return line[:MAX_DESCRIPTION].rsplit(" ", 1)[0] + " …"
@@ -39,10 +39,10 @@ def clean_latex(answer: str) -> str:
     """The LaTeX in one line; empty if the answer is something else, or too long to be one."""
     text = _unwrap(answer)
     if _OBJECT.match(text):
-        text = _pick(_mend_escapes(text), "latex").strip()
+        text = _json_value(_fix_escapes(text), "latex").strip()
     if found := _DISPLAYED.search(text) or _INLINE.fullmatch(text):
         text = next(filter(None, found.groups()))
-    line = _in_one_line(_NUMBER.sub("", _COMMENT.sub("", text)))
+    line = _single_line(_NUMBER.sub("", _COMMENT.sub("", text)))
     if len(line) > MAX_LATEX or _PROSE.search(_NAMES.sub(" ; ", line)):
         return ""
     return line
@@ -54,7 +54,7 @@ def _unwrap(answer: str) -> str:
     return fenced[1].strip() if fenced else text
 
 
-def _pick(text: str, key: str) -> str:
+def _json_value(text: str, key: str) -> str:
     """The value of the key, if the text is a JSON object; else the text."""
     try:
         found: Any = json.loads(text, strict=False)
@@ -66,7 +66,7 @@ def _pick(text: str, key: str) -> str:
     return value if isinstance(value, str) else ""
 
 
-def _mend_escapes(text: str) -> str:
+def _fix_escapes(text: str) -> str:
     r"""JSON with LaTeX in it, its backslashes escaped.
 
     Many models write `{"latex": "\frac…"}`, which is a form feed and `rac`.
@@ -76,7 +76,7 @@ def _mend_escapes(text: str) -> str:
     return _LONE_BACKSLASH.sub(r"\\\\", text)
 
 
-def _in_one_line(text: str) -> str:
+def _single_line(text: str) -> str:
     """Without line breaks, control characters, and characters that hide or turn text around."""
     shown = (
         character if unicodedata.category(character)[0] not in "CZ" else _blank(character)

@@ -1,7 +1,7 @@
 import pytest
 
-from quinion.chunk.splitter import BY_LINES, BY_SENTENCES, Level, Places, split_span
-from quinion.chunk.token_offsets import Ruler
+from quinion.chunk.splitter import BY_LINES, BY_SENTENCES, CutPositions, Level, split_span
+from quinion.chunk.token_offsets import TokenOffsets
 from tests.tokens import by_model, by_words
 
 MEGABYTES = {
@@ -21,7 +21,7 @@ def split(
     first: int | None = None,
     head: int = 0,
 ) -> list[str]:
-    spans = split_span(Ruler(text, by_words), (0, len(text)), size, levels, first, head)
+    spans = split_span(TokenOffsets(text, by_words), (0, len(text)), size, levels, first, head)
     return [text[start:end] for start, end in spans]
 
 
@@ -123,7 +123,7 @@ def test_known_places_come_before_all_others() -> None:
     text = f"{words(6)}\n\n{words(6)}\n\n{words(12)}"
     place = text.index("\n\n") + 2
     assert split(text, 16) == [f"{words(6)}\n\n{words(6)}", words(12)]
-    assert split(text, 16, (Places([0, place]), *BY_LINES)) == [words(6), words(6), words(12)]
+    assert split(text, 16, (CutPositions([0, place]), *BY_LINES)) == [words(6), words(6), words(12)]
 
 
 @pytest.mark.timeout(60)
@@ -135,5 +135,5 @@ def test_the_time_grows_with_the_length_and_no_faster(kind: str) -> None:
 
 
 def _by_model(text: str, size: int) -> list[str]:
-    spans = split_span(Ruler(text, by_model()), (0, len(text)), size)
+    spans = split_span(TokenOffsets(text, by_model()), (0, len(text)), size)
     return [text[start:end] for start, end in spans]

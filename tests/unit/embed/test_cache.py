@@ -1,4 +1,4 @@
-"""Vectors are remembered by text: exactly, no more than there is room for, from any thread."""
+"""Vectors are remembered by text: exactly, no more than there is capacity for, from any thread."""
 
 from collections import OrderedDict
 from collections.abc import Sequence
@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from quinion.embed.base import Vectors
-from quinion.embed.cache import Remembered
+from quinion.embed.cache import EmbeddingCache
 
 DIMENSIONS = 4
 TEXTS = st.text(st.sampled_from("ab\ud800é"), max_size=3)
@@ -29,18 +29,18 @@ def vectors_of(texts: Sequence[str], number: int = 0) -> Vectors:
 
 
 @given(
-    room=st.integers(1, 4),
+    capacity=st.integers(1, 4),
     steps=st.lists(st.tuples(st.booleans(), st.lists(TEXTS, max_size=6, unique=True))),
 )
-def test_it_has_what_was_met_last(room: int, steps: list[tuple[bool, list[str]]]) -> None:
-    remembered, expected = Remembered(room, DIMENSIONS), OrderedDict[str, Vectors]()
+def test_it_has_what_was_met_last(capacity: int, steps: list[tuple[bool, list[str]]]) -> None:
+    remembered, expected = EmbeddingCache(capacity, DIMENSIONS), OrderedDict[str, Vectors]()
     for number, (keeps, texts) in enumerate(steps):
         if keeps:
             remembered.keep(texts, vectors_of(texts, number))
             for text in texts:
                 expected[text] = vector_of(text, number)
                 expected.move_to_end(text)
-                if len(expected) > room:
+                if len(expected) > capacity:
                     expected.popitem(last=False)
         else:
             found = remembered.recall(texts)
@@ -52,14 +52,14 @@ def test_it_has_what_was_met_last(room: int, steps: list[tuple[bool, list[str]]]
 
 
 def test_what_is_recalled_is_the_callers_own() -> None:
-    remembered = Remembered(1, DIMENSIONS)
+    remembered = EmbeddingCache(1, DIMENSIONS)
     remembered.keep(["a"], vectors_of(["a"]))
     remembered.recall(["a"])["a"][:] = 0
     np.testing.assert_array_equal(remembered.recall(["a"])["a"], vector_of("a"))
 
 
 def test_many_threads_never_get_the_vector_of_another_text() -> None:
-    remembered = Remembered(16, DIMENSIONS)
+    remembered = EmbeddingCache(16, DIMENSIONS)
     texts = [str(number) for number in range(40)]
     vectors = {text: vector_of(text) for text in texts}
 

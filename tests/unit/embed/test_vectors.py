@@ -6,7 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quinion.embed.vectors import MAX_CHARACTERS, MAX_TEXTS, check_texts, cut, unit_rows
+from quinion.embed.vectors import (
+    MAX_CHARACTERS,
+    MAX_TEXTS,
+    check_texts,
+    normalize_rows,
+    split_batches,
+)
 from quinion.errors import ModelUnavailable
 
 lengths = st.lists(st.integers(1, 2 * MAX_CHARACTERS), max_size=100)
@@ -16,7 +22,7 @@ numbers = st.floats(allow_nan=False, allow_infinity=False)
 @given(lengths)
 def test_batches_hold_every_text_in_order_and_no_more_than_they_may(sizes: list[int]) -> None:
     texts = [chr(ord("a") + i % 26) * size for i, size in enumerate(sizes)]
-    batches = list(cut(texts))
+    batches = list(split_batches(texts))
     assert [text for batch in batches for text in batch] == texts
     for batch in batches:
         assert 1 <= len(batch) <= MAX_TEXTS
@@ -25,7 +31,7 @@ def test_batches_hold_every_text_in_order_and_no_more_than_they_may(sizes: list[
 
 @given(lengths)
 def test_no_batch_could_have_taken_the_first_text_of_the_next(sizes: list[int]) -> None:
-    batches = list(cut(["x" * size for size in sizes]))
+    batches = list(split_batches(["x" * size for size in sizes]))
     for batch, following in pairwise(batches):
         characters = sum(map(len, batch)) + len(following[0])
         assert len(batch) == MAX_TEXTS or characters > MAX_CHARACTERS
@@ -39,7 +45,7 @@ def test_no_batch_could_have_taken_the_first_text_of_the_next(sizes: list[int]) 
     )
 )
 def test_rows_keep_their_direction_and_get_unit_length(rows: list[list[float]]) -> None:
-    vectors = unit_rows(rows, len(rows), "it")
+    vectors = normalize_rows(rows, len(rows), "it")
     assert vectors.dtype == np.float32
     np.testing.assert_allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-6)
     for vector, row in zip(vectors, rows, strict=True):
@@ -64,7 +70,7 @@ def test_rows_keep_their_direction_and_get_unit_length(rows: list[list[float]]) 
 )
 def test_what_cannot_be_the_vectors_is_refused(rows: list[list[float]], what: str) -> None:
     with pytest.raises(ModelUnavailable, match=f"^It answered with {what}"):
-        unit_rows(rows, 2, "It")
+        normalize_rows(rows, 2, "It")
 
 
 @pytest.mark.parametrize("blank", ["", " ", "\n\t\u00a0"])

@@ -5,7 +5,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from quinion.chunk.sections.typography import Prints
+from quinion.chunk.sections.typography import Typography
 from quinion.model.line import Line
 
 # A number that could not be read may be missing between two notes.
@@ -23,7 +23,9 @@ class Note:
     lines: list[int] = field(default_factory=list)
 
 
-def find_notes(lines: Sequence[Line], furniture: frozenset[int], prints: Prints) -> list[Note]:
+def find_notes(
+    lines: Sequence[Line], furniture: frozenset[int], typography: Typography
+) -> list[Note]:
     """Find the footnotes, in order.
 
     Where nothing but the text is known there are none: their lines stay where they stand.
@@ -34,15 +36,15 @@ def find_notes(lines: Sequence[Line], furniture: frozenset[int], prints: Prints)
             pages[line.page_number].append(index)
     notes: list[Note] = []
     for number, page in pages.items():
-        _read_foot(lines, _foot(lines, page, prints), number, notes)
+        _read_foot(lines, _foot(lines, page, typography), number, notes)
     return notes
 
 
-def _foot(lines: Sequence[Line], page: Sequence[int], prints: Prints) -> list[int]:
+def _foot(lines: Sequence[Line], page: Sequence[int], typography: Typography) -> list[int]:
     """The small print below everything else on the page, from top to bottom."""
     foot: list[int] = []
     for index in sorted(page, key=lambda index: _bottom(lines[index]), reverse=True):
-        if not prints.is_small(lines[index]):
+        if not typography.is_small(lines[index]):
             break
         foot.append(index)
     # A page of nothing but small print is a table or a map, not a note.

@@ -11,7 +11,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence, Set
 
-from quinion.chunk.sections.typography import is_level, is_title
+from quinion.chunk.sections.typography import is_horizontal, is_title
 from quinion.model.line import Line
 
 # How many lines from the top and from the bottom of a page are at its edge.
@@ -45,12 +45,12 @@ def find_furniture(lines: Sequence[Line]) -> frozenset[int]:
     """The indices of the lines that are running headers, footers or page numbers."""
     pages = _by_page(lines)
     heights: dict[_Height, list[int]] = defaultdict(list)
-    sayings: dict[str, list[int]] = defaultdict(list)
+    variants: dict[str, list[int]] = defaultdict(list)
     for page in pages.values():
         for height, index in _edges(lines, page):
             heights[height].append(index)
-            for saying in _sayings(lines[index]):
-                sayings[saying].append(index)
+            for variant in _variants(lines[index]):
+                variants[variant].append(index)
     needed = max(_FEWEST_PAGES, _PAGE_SHARE * len(pages))
     outermost = {index for page in pages.values() for index in _outermost(lines, page)}
     found: set[int] = set()
@@ -58,7 +58,7 @@ def find_furniture(lines: Sequence[Line]) -> frozenset[int]:
         if len({lines[index].page_number for index in indices}) >= needed:
             found.update(_if_repeated(lines, indices, outermost))
     # A page that is laid out otherwise has them at another height.
-    for indices in sayings.values():
+    for indices in variants.values():
         if len(found.intersection(indices)) >= needed:
             found.update(indices)
     found.update(_page_numbers(lines, pages.values()))
@@ -83,7 +83,7 @@ def _edges(lines: Sequence[Line], page: Sequence[int]) -> Iterator[tuple[_Height
     sorted_page = sorted(page, key=lambda index: _top(lines[index]))
     for index in {*sorted_page[:_EDGE_LINES], *sorted_page[-_EDGE_LINES:]}:
         line = lines[index]
-        if not is_level(line):
+        if not is_horizontal(line):
             continue
         yield ("at", round(_top(line) / _STEP), line.size, line.bold), index
 
@@ -106,8 +106,8 @@ def _if_repeated(
     One that does so seldom, or never, is on the header's place only if nothing is outside of
     it and it is no sentence: pages without a header have text there.
     """
-    sayings = Counter(saying for index in indices for saying in _sayings(lines[index]))
-    times = {index: max(sayings[said] for said in _sayings(lines[index])) for index in indices}
+    variants = Counter(variant for index in indices for variant in _variants(lines[index]))
+    times = {index: max(variants[said] for said in _variants(lines[index])) for index in indices}
     if sum(count > 1 for count in times.values()) <= _REPEATED_SHARE * len(indices):
         return
     for index in indices:
@@ -145,7 +145,7 @@ def _touch(one: Line, other: Line) -> bool:
     return one.box[1] - other.box[3] < apart and other.box[1] - one.box[3] < apart
 
 
-def _sayings(line: Line) -> list[str]:
+def _variants(line: Line) -> list[str]:
     """What the line says, and what it says but for a number that may be the page's."""
     if _COUNTED.match(line.text):
         return [line.text]

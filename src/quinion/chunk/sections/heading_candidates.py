@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from quinion.chunk.sections.contents import Contents
 from quinion.chunk.sections.numbering import Number
-from quinion.chunk.sections.typography import Prints, is_title
+from quinion.chunk.sections.typography import Typography, is_title
 from quinion.model.line import Line
 from quinion.model.section import Kind
 
@@ -99,7 +99,7 @@ class DocumentLines:
 
     lines: Sequence[Line]
     free: Sequence[int]
-    prints: Prints
+    typography: Typography
     contents: Contents
 
     def below(self, index: int) -> int | None:
@@ -113,7 +113,7 @@ class DocumentLines:
         last = index
         title = rest if kind is Kind.HEADING else rest.lstrip(BETWEEN)
         below = self.below(last)
-        if self.prints.stands_out(line) or self.prints.is_small(line):
+        if self.typography.stands_out(line) or self.typography.is_small(line):
             while below is not None and self.goes_on(last, below):
                 last, title = below, f"{title} {self.lines[below].text}".strip()
                 below = self.below(last)
@@ -121,7 +121,7 @@ class DocumentLines:
                     break
         if not title and kind in _TITLED_BELOW and below is not None:
             other = self.lines[below]
-            if self.prints.stands_out(other) and is_title(other.text) and _aligned(line, other):
+            if self.typography.stands_out(other) and is_title(other.text) and _aligned(line, other):
                 last, title = below, other.text
         left = 0.0 if line.box is None else line.box[0]
         return Mark(kind, index, last, name, title, line.size or 0.0, left)

@@ -34,7 +34,7 @@ def find_headings(document: DocumentLines, marks: Sequence[Mark], repeats: Set[i
         if line.page_number == cover:
             continue
         if (
-            document.prints.is_large(line)
+            document.typography.is_large(line)
             or below in opening
             or (not numbered and below is not None and _stands_apart(document, mark.first))
         ):
@@ -49,7 +49,7 @@ def _read_titles(document: DocumentLines, taken: Set[int]) -> list[Mark]:
     end = -1
     for index in document.free:
         line = document.lines[index]
-        if index <= end or index in taken or not document.prints.stands_out(line):
+        if index <= end or index in taken or not document.typography.stands_out(line):
             continue
         mark = document.read_mark(index, Kind.HEADING, "", line.text)
         end = mark.last

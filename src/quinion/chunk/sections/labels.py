@@ -73,18 +73,22 @@ def _is_heading(document: DocumentLines, mark: Mark, rest: str) -> bool:
         return True
     if mark.kind is Kind.PART:
         # A part is larger than what it is divided into; what is not is a part of a policy.
-        return document.prints.is_large(line)
+        return document.typography.is_large(line)
     if line.size is None:
         return not rest or _SEPARATED.match(rest) is not None
-    return document.prints.stands_out(line)
+    return document.typography.stands_out(line)
 
 
 def _is_caption(document: DocumentLines, mark: Mark, rest: str) -> bool:
     line = document.lines[mark.first]
     if not _may_follow(rest, mark.title):
         return False
-    prints = document.prints
-    if prints.stands_out(line) or prints.is_small(line) or document.contents.names(line.text):
+    typography = document.typography
+    if (
+        typography.stands_out(line)
+        or typography.is_small(line)
+        or document.contents.names(line.text)
+    ):
         return True
     # In the print of the running text, or none: only with a colon or dash, and not where the
     # sentence of the line above has broken off.
@@ -95,7 +99,7 @@ def _breaks_off(document: DocumentLines, below: int) -> bool:
     line = document.lines[below - 1]
     if below == 0 or line.page_number != document.lines[below].page_number:
         return False
-    return line.text[-1].isalnum() and not document.prints.stands_out(line)
+    return line.text[-1].isalnum() and not document.typography.stands_out(line)
 
 
 def _may_follow(rest: str, title: str) -> bool:

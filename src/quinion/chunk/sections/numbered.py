@@ -48,7 +48,7 @@ def find_inner(document: DocumentLines, marks: Sequence[Mark]) -> list[Mark]:
     found: list[Mark] = []
     for mark, end in zip(around, ends, strict=False):
         start = document.below(mark.last)
-        while start is not None and document.prints.stands_out(document.lines[start]):
+        while start is not None and document.typography.stands_out(document.lines[start]):
             start = document.below(start)
         if start is not None and start < end:
             found.extend(_count_on(candidates, start, end))
@@ -67,17 +67,17 @@ def _find_outline(document: DocumentLines, taken: Set[int]) -> list[Mark]:
 
 
 def _read_outlined(document: DocumentLines, index: int, name: str, rest: str) -> Iterator[Mark]:
-    line, prints, contents = document.lines[index], document.prints, document.contents
+    line, typography, contents = document.lines[index], document.typography, document.contents
     number: Number = tuple(int(part) for part in name.split("."))
     mark = replace(document.read_mark(index, Kind.SECTION, name, rest), number=number)
     mark = _with_next_line(document, mark)
     is_dotted = len(number) > 1
     named = contents.names(mark.title) or contents.names(line.text)
-    if is_title(mark.title) and (prints.is_large(line) or named):
+    if is_title(mark.title) and (typography.is_large(line) or named):
         yield mark if is_dotted else replace(mark, kind=Kind.CHAPTER)
-    elif is_dotted and is_title(mark.title) and prints.stands_out(line):
+    elif is_dotted and is_title(mark.title) and typography.stands_out(line):
         yield mark
-    elif is_dotted and not prints.is_large(line) and not prints.is_small(line):
+    elif is_dotted and not typography.is_large(line) and not typography.is_small(line):
         yield replace(mark, kind=Kind.PARA, last=index, title="")
 
 
@@ -110,7 +110,7 @@ def _read_plain(document: DocumentLines, taken: Set[int]) -> Iterator[Mark]:
         match = _PLAIN.fullmatch(line.text)
         if match is None or index in taken:
             continue
-        if not document.prints.is_large(line) and not document.prints.is_small(line):
+        if not document.typography.is_large(line) and not document.typography.is_small(line):
             mark = document.read_mark(index, Kind.PARA, match[1], "")
             yield replace(mark, last=index, title="", number=(int(match[1]),))
 

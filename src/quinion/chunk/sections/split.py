@@ -24,7 +24,7 @@ from quinion.chunk.sections.headings import find_headings
 from quinion.chunk.sections.labels import find_labelled
 from quinion.chunk.sections.numbered import find_inner, find_numbered
 from quinion.chunk.sections.tree import LEAVES, Node, Tree, name_chapters
-from quinion.chunk.sections.typography import Prints, measure
+from quinion.chunk.sections.typography import Typography, measure
 from quinion.model.line import Line
 from quinion.model.section import CAPTIONED, Kind, Section, SectionChunk, Span
 
@@ -90,7 +90,7 @@ def chunk_sections(lines: Sequence[Line], sizes: Sizes = STANDARD) -> list[Secti
 class _Outline:
     """What every line is: a mark begins with it, or it is in contents or a note, or neither."""
 
-    prints: Prints
+    typography: Typography
     furniture: frozenset[int]
     contents: frozenset[int]
     notes: dict[int, Note]
@@ -100,15 +100,15 @@ class _Outline:
 
 def _read_outline(lines: Sequence[Line]) -> _Outline:
     furniture = find_furniture(lines)
-    prints = measure([line for index, line in enumerate(lines) if index not in furniture])
+    typography = measure([line for index, line in enumerate(lines) if index not in furniture])
     contents = find_contents(lines, furniture)
     notes = {
         line: note
-        for note in find_notes(lines, furniture | contents.lines, prints)
+        for note in find_notes(lines, furniture | contents.lines, typography)
         for line in note.lines
     }
     free = [i for i in range(len(lines)) if i not in furniture | contents.lines and i not in notes]
-    document = DocumentLines(lines, free, prints, contents)
+    document = DocumentLines(lines, free, typography, contents)
     marks, repeats = find_labelled(document)
     marks += find_numbered(document, {mark.first for mark in marks} | repeats)
     marks.sort(key=lambda mark: mark.first)
@@ -119,7 +119,7 @@ def _read_outline(lines: Sequence[Line]) -> _Outline:
     for mark in marks:
         by_line.setdefault(mark.first, []).append(mark)
     is_numbered = any(mark.kind is Kind.PARA for mark in marks)
-    return _Outline(prints, furniture, contents.lines, notes, by_line, is_numbered)
+    return _Outline(typography, furniture, contents.lines, notes, by_line, is_numbered)
 
 
 def _build(lines: Sequence[Line], outline: _Outline) -> Tree:
@@ -140,13 +140,13 @@ def _build(lines: Sequence[Line], outline: _Outline) -> Tree:
             if not _is_table_head(tree.here, mark, lines, outline):
                 tree.open(mark)
                 heading_ends = max(heading_ends, mark.last)
-        _make_room(tree, index, line, outline, heading_ends)
+        _ensure_open(tree, index, line, outline, heading_ends)
         assert tree.here is not None
         tree.here.lines.append(index)
     return tree
 
 
-def _make_room(tree: Tree, index: int, line: Line, outline: _Outline, heading_ends: int) -> None:
+def _ensure_open(tree: Tree, index: int, line: Line, outline: _Outline, heading_ends: int) -> None:
     """See to it that a section is open in which the line belongs."""
     here = tree.here
     if index in outline.contents:
@@ -177,8 +177,8 @@ def _is_prose(line: Line, here: Node, outline: _Outline) -> bool:
     return (
         line.box is not None
         and len(line.text) >= _PROSE_LINE
-        and not outline.prints.stands_out(line)
-        and not outline.prints.is_small(line)
+        and not outline.typography.stands_out(line)
+        and not outline.typography.is_small(line)
         and abs(line.box[0] - here.mark.left) < _ALIGNED
     )
 
@@ -193,7 +193,7 @@ def _is_table_head(here: Node | None, mark: Mark, lines: Sequence[Line], outline
     after = mark.last + 1
     while after in outline.marks and outline.marks[after][0].kind is Kind.HEADING:
         after = outline.marks[after][0].last + 1
-    if outline.prints.is_large(lines[mark.first]) or after == len(lines):
+    if outline.typography.is_large(lines[mark.first]) or after == len(lines):
         return False
     return after not in outline.marks and not _is_prose(lines[after], here, outline)
 
@@ -203,7 +203,7 @@ def _name(nodes: Sequence[Node]) -> dict[Node, str]:
     refs: dict[Node, str] = {}
     labels = Counter(_label(node) for node in nodes)
     for node in nodes:
-        for one in reversed(list(_upwards(node))):
+        for one in reversed(list(_ancestors(node))):
             if one not in refs:
                 refs[one] = _label(one)
                 ambiguous = one.kind is Kind.FOOTNOTE and labels[_label(one)] > 1
@@ -220,12 +220,12 @@ def _label(node: Node) -> str:
 
 def _owner(node: Node) -> Node:
     """The nearest section around it that has a number or a label."""
-    around = list(_upwards(node))[1:]
+    around = list(_ancestors(node))[1:]
     labelled = [one for one in around if one.kind is not Kind.HEADING and one.kind not in LEAVES]
     return (labelled or around)[0]
 
 
-def _upwards(node: Node) -> Iterator[Node]:
+def _ancestors(node: Node) -> Iterator[Node]:
     one: Node | None = node
     while one is not None:
         yield one
@@ -233,7 +233,7 @@ def _upwards(node: Node) -> Iterator[Node]:
 
 
 def _path(node: Node, refs: dict[Node, str]) -> tuple[str, ...]:
-    return tuple(refs[one] for one in _upwards(node))[::-1]
+    return tuple(refs[one] for one in _ancestors(node))[::-1]
 
 
 def _starts(lines: Sequence[Line]) -> list[int]:

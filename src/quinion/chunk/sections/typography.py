@@ -24,17 +24,17 @@ _ENDS_LIKE_PROSE = re.compile(r"(?:[,;:.]|\b(?:and|or|the|of|to|a|in|for|with|by
 
 
 @dataclass(frozen=True, slots=True)
-class Prints:
+class Typography:
     """`body_size` is None where nothing but the text is known."""
 
     body_size: float | None
-    bold_tells: bool
+    bold_is_rare: bool
 
     def is_large(self, line: Line) -> bool:
         """Whether the line is larger than the running text."""
         if line.size is None or self.body_size is None:
             return False
-        return line.size >= self.body_size * _LARGER and is_level(line)
+        return line.size >= self.body_size * _LARGER and is_horizontal(line)
 
     def is_small(self, line: Line) -> bool:
         """Whether the line is smaller than the running text."""
@@ -46,10 +46,10 @@ class Prints:
         """Whether the line is printed as headings are: larger, or bold where little is."""
         if self.is_large(line):
             return True
-        return line.bold and self.bold_tells and not self.is_small(line) and is_level(line)
+        return line.bold and self.bold_is_rare and not self.is_small(line) and is_horizontal(line)
 
 
-def measure(lines: Sequence[Line]) -> Prints:
+def measure(lines: Sequence[Line]) -> Typography:
     """The size that most letters have, and whether bold is rare enough to mean something."""
     letters: Counter[float] = Counter()
     bold = 0
@@ -59,9 +59,9 @@ def measure(lines: Sequence[Line]) -> Prints:
             letters[round(line.size * 2) / 2] += len(line.text)
             bold += len(line.text) if line.bold else 0
     if not letters:
-        return Prints(None, False)
+        return Typography(None, False)
     (body_size, _), *_ = letters.most_common(1)
-    return Prints(body_size, bold < _BOLD_SHARE * letters.total())
+    return Typography(body_size, bold < _BOLD_SHARE * letters.total())
 
 
 def is_title(text: str) -> bool:
@@ -76,7 +76,7 @@ def is_title(text: str) -> bool:
     )
 
 
-def is_level(line: Line) -> bool:
+def is_horizontal(line: Line) -> bool:
     """Whether the line is written across the page, not up or down."""
     if line.box is None or line.size is None:
         return True

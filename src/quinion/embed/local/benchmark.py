@@ -17,14 +17,14 @@ from pathlib import Path
 import numpy as np
 
 from quinion.embed.base import Vectors
-from quinion.embed.local.runtimes import Network, Numerics, is_there, open_network
+from quinion.embed.local.runtimes import Network, Numerics, is_installed, open_network
 from quinion.embed.local.weights import PreparedModel, prepare
 
 log = logging.getLogger(__name__)
 
-LEAST_AGREEMENT = {Numerics.CTRANSLATE2: 0.99}
+MIN_COSINE = {Numerics.CTRANSLATE2: 0.99}
 """The cosine of the same text's two vectors, of the engines that may be chosen."""
-LEAST_GAIN = 1.3
+MIN_SPEEDUP = 1.3
 TRIALS = 5
 LENGTH = 128
 TEXTS = 4
@@ -34,41 +34,44 @@ _PROGRAM = "from quinion.embed.local.benchmark import main; main()"
 
 
 @dataclass(frozen=True)
-class Measured:
+class Measurement:
     """What an engine makes of the trial's texts, and the processor time that it takes."""
 
     vectors: Vectors
     time_s: float
 
 
-def try_out(cache_dir: Path, model_dir: Path | None, threads: int) -> Numerics:
+def choose_runtime(cache_dir: Path, model_dir: Path | None, threads: int) -> Numerics:
     """What is fast and right enough; where that can't be found out, what is always there.
 
     Raises:
         ModelUnavailable: there is no model, it is not the right one, or it is damaged.
     """
-    candidates = filter(is_there, LEAST_AGREEMENT)
-    reference: Measured | None = None
+    candidates = filter(is_installed, MIN_COSINE)
+    reference: Measurement | None = None
     for numerics in candidates:
         model = prepare(cache_dir, model_dir)
         try:
-            reference = reference or measure_apart(Numerics.ONNX, model, threads)
-            if gain(numerics, reference, measure_apart(numerics, model, threads)) >= LEAST_GAIN:
+            reference = reference or measure_in_process(Numerics.ONNX, model, threads)
+            if (
+                speedup(numerics, reference, measure_in_process(numerics, model, threads))
+                >= MIN_SPEEDUP
+            ):
                 return numerics
         except (OSError, ValueError, subprocess.SubprocessError) as error:
             log.warning("%s is not used, because its trial failed: %s", numerics, error)
     return Numerics.ONNX
 
 
-def gain(numerics: Numerics, reference: Measured, candidate: Measured) -> float:
+def speedup(numerics: Numerics, reference: Measurement, candidate: Measurement) -> float:
     """How many times as fast the candidate is; 0 where it does not say the same."""
     agreement = float((reference.vectors * candidate.vectors).sum(1).min())
     times = reference.time_s / candidate.time_s
     log.info("trial of %s: agreement %.6f, %.1f times as fast", numerics, agreement, times)
-    return times if agreement >= LEAST_AGREEMENT[numerics] else 0.0
+    return times if agreement >= MIN_COSINE[numerics] else 0.0
 
 
-def measure_apart(numerics: Numerics, model: PreparedModel, threads: int) -> Measured:
+def measure_in_process(numerics: Numerics, model: PreparedModel, threads: int) -> Measurement:
     """`measure`, in a process of its own.
 
     Raises:
@@ -80,10 +83,10 @@ def measure_apart(numerics: Numerics, model: PreparedModel, threads: int) -> Mea
         command, stdin=subprocess.DEVNULL, capture_output=True, timeout=TIMEOUT_S, check=True
     )
     vectors, time_s = json.loads(done.stdout)
-    return Measured(np.array(vectors, np.float32), time_s)
+    return Measurement(np.array(vectors, np.float32), time_s)
 
 
-def measure(network: Network) -> Measured:
+def measure(network: Network) -> Measurement:
     """Run the trial's texts: random ones, always the same."""
     batch = np.random.default_rng(1).integers(1000, 20_000, (TEXTS, LENGTH)).tolist()
     vectors = network.run(batch)
@@ -93,7 +96,7 @@ def measure(network: Network) -> Measured:
         begun = time.process_time()
         network.run(batch)
         times.append(time.process_time() - begun)
-    return Measured(vectors, min(times))
+    return Measurement(vectors, min(times))
 
 
 def main() -> None:

@@ -17,16 +17,16 @@ import numpy as np
 
 from quinion.embed.base import Vectors
 from quinion.embed.batch import form_batches
-from quinion.embed.cache import Remembered
-from quinion.embed.local.benchmark import try_out
+from quinion.embed.cache import EmbeddingCache
+from quinion.embed.local.benchmark import choose_runtime
 from quinion.embed.local.runtimes import (
     Network,
     Numerics,
-    is_there,
+    is_installed,
+    not_installed,
     open_network,
-    read_note,
-    unable,
-    write_note,
+    read_choice,
+    write_choice,
 )
 from quinion.embed.local.weights import MODEL_NAME, WEIGHTS_SHA256, prepare
 from quinion.embed.vectors import check_texts
@@ -35,9 +35,9 @@ from quinion.runtime_tuning import freeze_gc, lower_priority
 if TYPE_CHECKING:
     from quinion.embed.local.tokenizer import ModelTokenizer
 
-TEXTS_REMEMBERED = 16_384
+CACHED_TEXTS = 16_384
 """25 MB of vectors; memory is taken as they come."""
-QUERIES_REMEMBERED = 256
+CACHED_QUERIES = 256
 
 _DIMENSIONS = 384
 
@@ -70,8 +70,8 @@ class LocalEmbedder:
         self._threads = threads or _count_cores()
         self._pool = ThreadPoolExecutor(self._threads, "embed", lower_priority)
         # Apart from each other, because their numerics may differ.
-        self._texts = Remembered(TEXTS_REMEMBERED, _DIMENSIONS)
-        self._queries = Remembered(QUERIES_REMEMBERED, _DIMENSIONS)
+        self._texts = EmbeddingCache(CACHED_TEXTS, _DIMENSIONS)
+        self._queries = EmbeddingCache(CACHED_QUERIES, _DIMENSIONS)
 
     @property
     def dimensions(self) -> int:
@@ -165,20 +165,22 @@ class LocalEmbedder:
     def _chosen(self) -> Numerics:
         with self._choosing:
             if self._numerics is None:
-                noted = read_note(self._cache_dir)
-                self._numerics = noted or try_out(self._cache_dir, self._model_dir, self._threads)
+                noted = read_choice(self._cache_dir)
+                self._numerics = noted or choose_runtime(
+                    self._cache_dir, self._model_dir, self._threads
+                )
                 if noted is None:
-                    write_note(self._cache_dir, self._numerics)
+                    write_choice(self._cache_dir, self._numerics)
             return self._numerics
 
     def _for_batches(self) -> Network:
         chosen = self._chosen()
-        if chosen not in self._networks and not is_there(chosen):
-            raise unable(chosen)
+        if chosen not in self._networks and not is_installed(chosen):
+            raise not_installed(chosen)
         return self._open(chosen)
 
     def _for_queries(self) -> Network:
-        if (self._numerics or read_note(self._cache_dir)) is Numerics.ONNX:
+        if (self._numerics or read_choice(self._cache_dir)) is Numerics.ONNX:
             return self._open(Numerics.ONNX)
         # Here, not above: it imports onnxruntime, which a server may never need.
         from quinion.embed.local.onnx_runtime import OnnxRuntime  # noqa: PLC0415

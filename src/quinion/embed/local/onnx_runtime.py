@@ -12,7 +12,7 @@ from onnxruntime.capi import onnxruntime_pybind11_state as failures  # type: ign
 
 from quinion.embed.base import Vectors
 from quinion.embed.local.padding import pad
-from quinion.embed.local.weights import unloadable
+from quinion.embed.local.weights import load_error
 from quinion.errors import ModelUnavailable
 
 # onnxruntime's exceptions have no parent of their own.
@@ -34,7 +34,7 @@ class OnnxRuntime:
         try:
             self._session = _open_session(graph)
         except _FAILURES as error:
-            raise unloadable(graph.parent, error) from error
+            raise load_error(graph.parent, error) from error
 
     def run(self, batch: Sequence[Sequence[int]]) -> Vectors:
         """One unit row per list of ids, on the calling thread alone.

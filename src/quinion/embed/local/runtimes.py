@@ -36,7 +36,7 @@ class Network(Protocol):
         ...
 
 
-def read_note(folder: Path) -> Numerics | None:
+def read_choice(folder: Path) -> Numerics | None:
     """What was chosen for this home."""
     try:
         return Numerics(json.loads((folder / NOTE).read_text())["numerics"])
@@ -44,7 +44,7 @@ def read_note(folder: Path) -> Numerics | None:
         return None
 
 
-def write_note(folder: Path, numerics: Numerics) -> None:
+def write_choice(folder: Path, numerics: Numerics) -> None:
     """Note what was chosen, whole or not at all."""
     folder.mkdir(parents=True, exist_ok=True)
     with NamedTemporaryFile("w", dir=folder, prefix="engine-", delete=False) as file:
@@ -52,7 +52,7 @@ def write_note(folder: Path, numerics: Numerics) -> None:
     os.replace(file.name, folder / NOTE)  # noqa: PTH105
 
 
-def is_there(numerics: Numerics) -> bool:
+def is_installed(numerics: Numerics) -> bool:
     """Whether the engine is installed."""
     return numerics is Numerics.ONNX or importlib.util.find_spec("ctranslate2") is not None
 
@@ -75,7 +75,7 @@ def open_network(numerics: Numerics, model: PreparedModel, threads: int) -> Netw
             return CTranslate2(model, threads)
 
 
-def unable(numerics: Numerics) -> BadSetting:
+def not_installed(numerics: Numerics) -> BadSetting:
     """What is said where the engine that was chosen is not to be had."""
     return BadSetting(
         f"The vectors of this home were made with {numerics}, which this machine can't run. "

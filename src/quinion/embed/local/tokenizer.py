@@ -6,7 +6,7 @@ Importing this module imports tokenizers, so it is imported only where a model i
 from tokenizers import Tokenizer
 
 from quinion.embed.encodable import encodable
-from quinion.embed.local.weights import PreparedModel, unloadable
+from quinion.embed.local.weights import PreparedModel, load_error
 
 MAX_TOKENS = 256
 """Of one text, with the two that the model puts around it: sentence-transformers' limit for it."""
@@ -23,7 +23,7 @@ class ModelTokenizer:
         try:
             self._tokenizer = Tokenizer.from_buffer(model.tokenizer.read_bytes())
         except (OSError, ValueError) as error:
-            raise unloadable(model.folder, error) from error
+            raise load_error(model.folder, error) from error
         self._tokenizer.no_padding()
         self._tokenizer.enable_truncation(MAX_TOKENS)
 

@@ -44,7 +44,7 @@ class PreparedModel:
     folder: Path
 
     @property
-    def is_there(self) -> bool:
+    def exists(self) -> bool:
         """Whether it has been made; it is whole then."""
         return self.folder.is_dir()
 
@@ -64,7 +64,7 @@ class PreparedModel:
         return self.folder / _TOKENIZER
 
 
-def place(cache_dir: Path) -> PreparedModel:
+def locate_model(cache_dir: Path) -> PreparedModel:
     """Where in `cache_dir` the model is, or would be."""
     return PreparedModel(cache_dir / f"{MODEL_NAME}-{WEIGHTS_SHA256[:8]}-v{GRAPH_VERSION}")
 
@@ -75,8 +75,8 @@ def prepare(cache_dir: Path, model_dir: Path | None = None) -> PreparedModel:
     Raises:
         ModelUnavailable: there is no model, it is not the right one, or it cannot be written.
     """
-    model = place(cache_dir)
-    if not model.is_there:
+    model = locate_model(cache_dir)
+    if not model.exists:
         source = find_model(model_dir)
         try:
             _build(source, model.folder)
@@ -109,8 +109,8 @@ def find_tokenizer(cache_dir: Path | None, model_dir: Path | None = None) -> Pat
     Raises:
         ModelUnavailable: there is neither.
     """
-    if cache_dir is not None and place(cache_dir).is_there:
-        return place(cache_dir).tokenizer
+    if cache_dir is not None and locate_model(cache_dir).exists:
+        return locate_model(cache_dir).tokenizer
     return find_model(model_dir) / _TOKENIZER
 
 
@@ -163,7 +163,7 @@ def _move(built: Path, folder: Path) -> None:
         # Another process was faster, and made the same.
 
 
-def unloadable(folder: Path, error: Exception) -> ModelUnavailable:
+def load_error(folder: Path, error: Exception) -> ModelUnavailable:
     """What is said of a model that was made and can't be loaded."""
     return ModelUnavailable(
         f"The embedding model in {folder} cannot be loaded: {error}. "

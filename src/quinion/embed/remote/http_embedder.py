@@ -15,7 +15,7 @@ import numpy as np
 from quinion.embed.base import Vectors
 from quinion.embed.encodable import encodable
 from quinion.embed.prompts import find_prompts
-from quinion.embed.vectors import check_texts, cut, unit_rows
+from quinion.embed.vectors import check_texts, normalize_rows, split_batches
 from quinion.errors import ModelUnavailable
 from quinion.http_client import JsonClient, Refused, Service
 
@@ -133,7 +133,7 @@ class RemoteEmbedder(ABC):
 
     def _embed(self, texts: Sequence[str]) -> Vectors:
         loaded = self._ready()
-        batches = [self._embed_batch(batch) for batch in cut(texts)]
+        batches = [self._embed_batch(batch) for batch in split_batches(texts)]
         lengths = {batch.shape[1] for batch in batches}
         if lengths != {loaded.dimensions} or self._ask_identity() != loaded.identity:
             raise ModelUnavailable(
@@ -147,7 +147,7 @@ class RemoteEmbedder(ABC):
             rows = self._fetch([encodable(text) for text in batch])
         except Refused as refused:
             raise ModelUnavailable(self._explain(refused)) from refused
-        return unit_rows(rows, len(batch), self._client.where)
+        return normalize_rows(rows, len(batch), self._client.where)
 
     def _ask_identity(self) -> str:
         try:

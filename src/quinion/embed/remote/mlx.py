@@ -23,7 +23,7 @@ import numpy as np
 from quinion.embed.base import Vectors
 from quinion.embed.encodable import encodable
 from quinion.embed.prompts import find_prompts
-from quinion.embed.vectors import check_texts, cut, unit_rows
+from quinion.embed.vectors import check_texts, normalize_rows, split_batches
 from quinion.errors import ModelUnavailable
 
 MAX_TOKENS = 512
@@ -106,7 +106,9 @@ class MLXEmbedder:
 
     def _embed(self, texts: Sequence[str]) -> Vectors:
         generate = self._ready().generate
-        pieces = [self._thread.submit(_run, generate, piece).result() for piece in cut(texts)]
+        pieces = [
+            self._thread.submit(_run, generate, piece).result() for piece in split_batches(texts)
+        ]
         return np.concatenate(pieces)
 
     def _ready(self) -> _Loaded:
@@ -148,7 +150,7 @@ def _run(generate: Callable[[list[str]], Any], texts: list[str]) -> Vectors:
         rows = generate([encodable(text) for text in texts]).text_embeds.tolist()
     except _FAILURES as error:
         raise ModelUnavailable(f"MLX failed: {error}.") from error
-    return unit_rows(rows, len(texts), "MLX")
+    return normalize_rows(rows, len(texts), "MLX")
 
 
 def _hash_weights(folder: Path) -> str:

@@ -17,7 +17,9 @@ from quinion.embed.local.runtimes import Numerics
 from quinion.embed.local.weights import PreparedModel
 from quinion.embed.truncated import Truncated
 
-REFERENCE = json.loads(Path(__file__).with_name("reference.json").read_text(encoding="utf-8"))
+REFERENCE = json.loads(
+    Path(__file__).parents[1].joinpath("reference.json").read_text(encoding="utf-8")
+)
 NAMES = [entry["name"] for entry in REFERENCE["texts"]]
 TEXTS = [entry["text"] for entry in REFERENCE["texts"]]
 VECTORS = np.array([entry["vector"] for entry in REFERENCE["texts"]], np.float32)
@@ -176,7 +178,7 @@ def test_a_query_does_not_wait_until_an_engine_has_been_chosen(
         assert answered.wait(60)
         return Numerics.ONNX
 
-    monkeypatch.setattr(local_embedder, "try_out", wait)
+    monkeypatch.setattr(local_embedder, "choose_runtime", wait)
     with ThreadPoolExecutor(1) as pool:
         fingerprint = pool.submit(lambda: embedder.fingerprint)
         assert choosing.wait(60)

@@ -14,16 +14,22 @@ from quinion.embed.base import Vectors
 from quinion.embed.local import benchmark
 from quinion.embed.local import embedder as local_embedder
 from quinion.embed.local.benchmark import (
-    LEAST_AGREEMENT,
-    Measured,
-    gain,
+    MIN_COSINE,
+    Measurement,
+    choose_runtime,
     measure,
-    measure_apart,
-    try_out,
+    measure_in_process,
+    speedup,
 )
 from quinion.embed.local.embedder import LocalEmbedder
 from quinion.embed.local.onnx_runtime import OnnxRuntime
-from quinion.embed.local.runtimes import Numerics, is_there, open_network, read_note, write_note
+from quinion.embed.local.runtimes import (
+    Numerics,
+    is_installed,
+    open_network,
+    read_choice,
+    write_choice,
+)
 from quinion.embed.local.weights import prepare
 from quinion.errors import BadSetting
 
@@ -38,11 +44,11 @@ FASTER = [
     pytest.param(
         numerics,
         marks=pytest.mark.skipif(
-            not is_there(numerics),
+            not is_installed(numerics),
             reason=f"{numerics} is not installed",
         ),
     )
-    for numerics in LEAST_AGREEMENT
+    for numerics in MIN_COSINE
 ]
 
 
@@ -84,7 +90,7 @@ class Slow:
         return [self._model.run(batch) for _ in range(3)][-1]
 
 
-@pytest.mark.parametrize(("numerics", "least"), list(LEAST_AGREEMENT.items()))
+@pytest.mark.parametrize(("numerics", "least"), list(MIN_COSINE.items()))
 def test_the_trial_wants_agreement_and_speed(
     model: OnnxRuntime, monkeypatch: pytest.MonkeyPatch, numerics: Numerics, least: float
 ) -> None:
@@ -92,9 +98,9 @@ def test_the_trial_wants_agreement_and_speed(
     # Moved by a part of its length, a vector has a cosine of 1 less half of that part's square.
     most = (2 * (1 - least)) ** 0.5
     slow, reference = measure(Slow(model)), measure(model)
-    assert gain(numerics, slow, measure(Off(model, 0.8 * most))) > 1
-    assert gain(numerics, slow, measure(Off(model, 1.5 * most))) == 0
-    assert 0 < gain(numerics, reference, slow) < 1
+    assert speedup(numerics, slow, measure(Off(model, 0.8 * most))) > 1
+    assert speedup(numerics, slow, measure(Off(model, 1.5 * most))) == 0
+    assert 0 < speedup(numerics, reference, slow) < 1
 
 
 @pytest.mark.parametrize("numerics", [Numerics.ONNX, *FASTER])
@@ -102,7 +108,7 @@ def test_an_engine_is_measured_apart_as_it_would_be_here(
     own_cache: Path, numerics: Numerics
 ) -> None:
     prepared = prepare(own_cache)
-    measured = measure_apart(numerics, prepared, 2)
+    measured = measure_in_process(numerics, prepared, 2)
     # Not the reference: how well an engine agrees with that depends on the processor.
     here = measure(open_network(numerics, prepared, 2))
     assert ((measured.vectors * here.vectors).sum(1) > 0.99999).all()
@@ -123,29 +129,29 @@ def test_the_first_that_is_fast_enough_is_chosen(
     times: dict[Numerics, float],
     chosen: Numerics,
 ) -> None:
-    def measure_apart(numerics: Numerics, *_: object) -> Measured:
-        return Measured(np.eye(4, 384, dtype=np.float32), times.get(numerics, 1.0))
+    def measure_in_process(numerics: Numerics, *_: object) -> Measurement:
+        return Measurement(np.eye(4, 384, dtype=np.float32), times.get(numerics, 1.0))
 
-    monkeypatch.setattr(benchmark, "is_there", lambda numerics: numerics in times)
-    monkeypatch.setattr(benchmark, "measure_apart", measure_apart)
-    assert try_out(own_cache, None, 1) is chosen
+    monkeypatch.setattr(benchmark, "is_installed", lambda numerics: numerics in times)
+    monkeypatch.setattr(benchmark, "measure_in_process", measure_in_process)
+    assert choose_runtime(own_cache, None, 1) is chosen
 
 
 @pytest.mark.parametrize("python", ["/bin/false", "/nowhere/python", "/bin/echo"])
 def test_a_trial_that_fails_leaves_what_is_always_there(
     own_cache: Path, monkeypatch: pytest.MonkeyPatch, python: str
 ) -> None:
-    monkeypatch.setattr(benchmark, "is_there", lambda _: True)
+    monkeypatch.setattr(benchmark, "is_installed", lambda _: True)
     monkeypatch.setattr(sys, "executable", python)
-    assert try_out(own_cache, None, 1) is Numerics.ONNX
+    assert choose_runtime(own_cache, None, 1) is Numerics.ONNX
 
 
 def test_what_was_chosen_is_noted_and_kept(own_cache: Path) -> None:
-    assert read_note(own_cache) is None
+    assert read_choice(own_cache) is None
     chosen = LocalEmbedder(own_cache, numerics=None).fingerprint.rpartition(":")[2]
-    assert read_note(own_cache) == chosen
+    assert read_choice(own_cache) == chosen
     for numerics in Numerics:
-        write_note(own_cache, numerics)
+        write_choice(own_cache, numerics)
         assert LocalEmbedder(own_cache, numerics=None).fingerprint.endswith(f":{numerics}")
     assert [path.name for path in own_cache.glob("engine*")] == ["engine.json"]
 
@@ -153,15 +159,15 @@ def test_what_was_chosen_is_noted_and_kept(own_cache: Path) -> None:
 @pytest.mark.parametrize("note", ["", "{", "[]", '{"numerics": "openvino-bf16"}'])
 def test_a_note_that_makes_no_sense_is_none(tmp_path: Path, note: str) -> None:
     (tmp_path / "engine.json").write_text(note)
-    assert read_note(tmp_path) is None
+    assert read_choice(tmp_path) is None
 
 
-@pytest.mark.parametrize("numerics", LEAST_AGREEMENT)
+@pytest.mark.parametrize("numerics", MIN_COSINE)
 def test_an_engine_that_is_not_to_be_had_is_said(
     own_cache: Path, monkeypatch: pytest.MonkeyPatch, numerics: Numerics
 ) -> None:
-    write_note(own_cache, numerics)
-    monkeypatch.setattr(local_embedder, "is_there", lambda _: False)
+    write_choice(own_cache, numerics)
+    monkeypatch.setattr(local_embedder, "is_installed", lambda _: False)
     embedder = LocalEmbedder(own_cache, numerics=None)
     with pytest.raises(BadSetting, match=rf"{numerics}.*quinion\[fast\]"):
         embedder.embed(TEXTS)
@@ -183,15 +189,15 @@ def test_a_faster_engine_agrees(
 ) -> None:
     other = LocalEmbedder(own_cache, threads=2, numerics=numerics)
     vectors = other.embed(TEXTS)
-    assert ((vectors * embedder.embed(TEXTS)).sum(1) > LEAST_AGREEMENT[numerics]).all()
+    assert ((vectors * embedder.embed(TEXTS)).sum(1) > MIN_COSINE[numerics]).all()
     np.testing.assert_allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-3)
 
 
-@pytest.mark.parametrize("numerics", LEAST_AGREEMENT)
+@pytest.mark.parametrize("numerics", MIN_COSINE)
 def test_queries_are_light_where_batches_are_not_exact(
     own_cache: Path, embedder: LocalEmbedder, numerics: Numerics
 ) -> None:
-    write_note(own_cache, numerics)
+    write_choice(own_cache, numerics)
     noted, given = (LocalEmbedder(own_cache, numerics=n) for n in (None, numerics))
     for text in TEXTS:
         exact, light = embedder.embed_query(text), noted.embed_query(text)
@@ -201,7 +207,7 @@ def test_queries_are_light_where_batches_are_not_exact(
 
 
 def test_queries_are_exact_where_batches_are(own_cache: Path, embedder: LocalEmbedder) -> None:
-    write_note(own_cache, Numerics.ONNX)
+    write_choice(own_cache, Numerics.ONNX)
     noted = LocalEmbedder(own_cache, numerics=None)
     np.testing.assert_array_equal(noted.embed_query("parking"), embedder.embed_query("parking"))
 
@@ -213,7 +219,7 @@ def test_a_faster_engine_on_many_threads(own_cache: Path, numerics: Numerics) ->
     singly = LocalEmbedder(own_cache, threads=4, numerics=numerics)
     alone = np.concatenate([singly.embed([text]) for text in texts[:20]])
     # In eight bits, a text's vector depends a little on those that it was embedded with.
-    assert ((many[:20] * alone).sum(1) > LEAST_AGREEMENT[numerics]).all()
+    assert ((many[:20] * alone).sum(1) > MIN_COSINE[numerics]).all()
 
 
 FIRST_USE = """
