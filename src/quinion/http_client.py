@@ -1,13 +1,13 @@
-"""JSON over HTTP to a server that does work for us, from any thread.
+"""HTTP client for JSON services such as embedding and vision servers. Thread-safe.
 
-A person waits for the answer, so all of a request, with its retries, ends within one time-out.
-What may be well in a moment is tried again: a server that is overloaded, starts, or drops a
-connection. What will not be is not: an address where nobody listens, a refusal, silence.
+A user waits for the answer, so one timeout covers a request with all its retries. Transient
+failures are retried: an overloaded or starting server, a dropped connection. Permanent ones are
+not: a refused connection, an error status, no answer.
 
-Errors leave without their cause: the frames of the HTTP library hold the API key, and an answer
-may repeat it; some handlers print both.
+Errors are raised without their cause: the frames of the HTTP library hold the API key, an answer
+may repeat it, and some handlers print both.
 
-Accepted: a server that sends its headers a byte at a time is not cut off by the time-out.
+Accepted risk: a server that sends its headers one byte at a time is not cut off by the timeout.
 """
 
 import ipaddress
@@ -28,10 +28,10 @@ from quinion.errors import BadSetting, QuinionError
 
 CONNECT_S = 5.0
 PAUSES_S = (0.25, 0.5)
-"""Before the second and the third try, where the server does not ask for more."""
+"""Delays before the second and third attempt, unless the server asks for longer ones."""
 
 MAX_ANSWER_BYTES = 64 << 20
-"""Thirty-two vectors take three million at most; more than this is no answer to us."""
+"""Answers above this limit are rejected; thirty-two vectors take three million at most."""
 
 _MAX_MESSAGE = 300
 _RETRIED = {
@@ -53,7 +53,7 @@ Shape = TypeVar("Shape", bound=BaseModel)
 
 @dataclass(frozen=True, slots=True)
 class Service:
-    """What messages say of a server: its name, the variables that lead to it, and their error."""
+    """A server in error messages: its name, its settings, and the error type to raise."""
 
     name: str
     host_variable: str
@@ -62,20 +62,20 @@ class Service:
     timeout_variable: str = ""
 
     def retry_advice(self) -> str:
-        """What to do about a server that is slow."""
+        """Advice for a slow server."""
         if not self.timeout_variable:
             return "try again"
         return f"try again, or raise {self.timeout_variable}"
 
 
 class Refused(Exception):
-    """The server answered, and not with what was asked for."""
+    """The server answered with an error status."""
 
     def __init__(self, status: int, words: str) -> None:
         super().__init__(f"{status} {words}")
         self.status = status
         self.words = words
-        """What the server says about it, or nothing."""
+        """The server's error message; empty if there is none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +87,7 @@ class _Answer:
 
 
 class JsonClient:
-    """A server that is spoken to in JSON. `where` names it in messages."""
+    """Client of one JSON server. `where` names the server in messages."""
 
     def __init__(
         self,
@@ -96,7 +96,7 @@ class JsonClient:
         timeout_s: float,
         api_key: SecretStr | None = None,
     ) -> None:
-        """Raises `BadSetting` for a key that cannot be sent."""
+        """Raises `BadSetting` for a key that is not a valid header."""
         _check_key(api_key, service)
         bare = address.copy_with(userinfo=b"")
         self.where = f"{service.name} at {str(bare).rstrip('/')}"
@@ -107,17 +107,17 @@ class JsonClient:
             base_url=bare,
             headers={"Authorization": f"Bearer {api_key.get_secret_value()}"} if api_key else {},
             auth=(address.username, address.password) if address.userinfo else None,
-            # The environment names proxies, and none of them knows our own machine.
+            # Proxies from the environment cannot reach this machine.
             trust_env=not _is_this_machine(address.host),
         )
         weakref.finalize(self, self._http.close)
 
     def ask(self, method: str, path: str, shape: type[Shape], body: object = None) -> Shape:
-        """The answer to one request.
+        """Send one request and parse the answer.
 
         Raises:
-            Refused: the server answers with another status than 200.
-            QuinionError: the service's own; there is no answer, or it has another shape.
+            Refused: the server answers with a status other than 200.
+            QuinionError: the service's error type; no answer, or an invalid one.
         """
         answer = self._send(method, path, body)
         if answer.status != HTTPStatus.OK:
@@ -125,8 +125,8 @@ class JsonClient:
         with suppress(ValidationError):
             return shape.model_validate_json(answer.content)
         raise self._service.error(
-            f"{self.where} does not answer as it should: what came from /{path} is "
-            f"{answer.media_type or 'something'} of another form, or was cut off. Set "
+            f"{self.where} sent an unexpected answer: what came from /{path} is "
+            f"{answer.media_type or 'something'} of another shape, or was cut off. Set "
             f"{self._service.host_variable} to the right address."
         )
 
@@ -142,13 +142,13 @@ class JsonClient:
             time.sleep(wait_s)
         if answer is None:
             raise self._service.error(
-                f"{self.where} ended the connection before its answer was complete. Look into "
-                "its log, and try again."
+                f"{self.where} closed the connection before its answer was complete. Check its "
+                "log and try again."
             )
         return answer
 
     def _try(self, method: str, path: str, body: object, deadline: float) -> _Answer | None:
-        """One exchange; None if the connection broke."""
+        """Make one attempt; None if the connection broke."""
         host = self._service.host_variable
         try:
             return self._exchange(method, path, body, deadline)
@@ -167,7 +167,7 @@ class JsonClient:
                 "listens."
             )
         except httpx2.HTTPError as error:
-            problem = f"{self.where} cannot be spoken to ({type(error).__name__}). Check {host}."
+            problem = f"{self.where} cannot be used ({type(error).__name__}). Check {host}."
         raise self._service.error(problem)
 
     def _exchange(self, method: str, path: str, body: object, deadline: float) -> _Answer:
@@ -179,7 +179,7 @@ class JsonClient:
                 content += part
                 if len(content) > MAX_ANSWER_BYTES:
                     raise self._service.error(
-                        f"{self.where} sends more than an answer can be. Set "
+                        f"{self.where} sent an answer that is too large. Set "
                         f"{self._service.host_variable} to the right address."
                     )
                 if time.monotonic() > deadline:
@@ -192,17 +192,17 @@ class JsonClient:
             )
 
     def _redact(self, words: str) -> str:
-        """The words without our key, which some servers repeat."""
+        """Remove the API key, which some servers repeat."""
         if not self._api_key:
             return words
         return words.replace(self._api_key.get_secret_value(), "(the key)")
 
 
 def parse_address(host: str, variable: str) -> httpx2.URL:
-    """An address as a user gives it in a variable. A login in it is not shown again.
+    """Parse the address in a setting. A login in it is never shown.
 
     Raises:
-        BadSetting: it is none.
+        BadSetting: the address is invalid.
     """
     try:
         address = httpx2.URL(host)
@@ -211,21 +211,21 @@ def parse_address(host: str, variable: str) -> httpx2.URL:
     if address.scheme not in {"http", "https"} or not address.host or address.query:
         raise BadSetting(
             f"{variable} is not an address. It looks like http://localhost:11434: correct it and "
-            "start again."
+            "restart."
         )
     return address.copy_with(path=address.path.rstrip("/"), fragment=None)
 
 
 def complete_openai(address: httpx2.URL, endpoint: str) -> httpx2.URL:
-    """What stands before the endpoint in OpenAI's API; a bare host means `/v1`."""
+    """Return the base URL of OpenAI's API; a bare host means `/v1`."""
     path = address.path.removesuffix(f"/{endpoint}").rstrip("/")
     return address.copy_with(path=path or "/v1")
 
 
 def _check_key(api_key: SecretStr | None, service: Service) -> None:
-    """Refuse a key that cannot be sent: the HTTP library would put it into its error."""
+    """Reject a key that is not a valid header: the HTTP library would put it into its error."""
     if api_key and not re.fullmatch(r"[!-~]+", api_key.get_secret_value()):
-        raise BadSetting(f"{service.key_variable} has characters that no key has. Copy it again.")
+        raise BadSetting(f"{service.key_variable} contains invalid characters. Copy it again.")
 
 
 def _is_this_machine(host: str) -> bool:
@@ -236,7 +236,7 @@ def _is_this_machine(host: str) -> bool:
 
 
 def _read_retry_after(value: str) -> float:
-    """Seconds, from a number or a date; 0 if it is neither."""
+    """Parse a number of seconds or a date; 0 if it is neither."""
     try:
         if value.isdecimal():
             return float(value)
@@ -246,7 +246,7 @@ def _read_retry_after(value: str) -> float:
 
 
 def _error_message(content: bytes) -> str:
-    """What a refusal says, in the forms that Ollama, OpenAI and FastAPI give it."""
+    """Extract the error message, in the formats of Ollama, OpenAI and FastAPI."""
     try:
         found: Any = json.loads(content)
     except (ValueError, RecursionError):

@@ -57,7 +57,7 @@ def test_what_is_no_address_names_its_variable(address: str) -> None:
 
 def test_a_key_that_cannot_be_sent_names_its_variable() -> None:
     address = parse_address("http://h", "ORACLE_URL")
-    with pytest.raises(BadSetting, match=r"^ORACLE_KEY has characters"):
+    with pytest.raises(BadSetting, match=r"^ORACLE_KEY contains invalid characters"):
         JsonClient(SERVICE, address, 5, SecretStr("a b"))
 
 

@@ -1,4 +1,4 @@
-"""Texts to vectors."""
+"""Embedding models: text to vectors."""
 
 from quinion.embed.base import Embedder, Vectors
 from quinion.embed.local.embedder import LocalEmbedder

@@ -1,4 +1,4 @@
-"""What the engine asks of an embedding model, whichever it is."""
+"""Interface of the embedding models."""
 
 from collections.abc import Sequence
 from typing import Protocol
@@ -10,7 +10,7 @@ Vectors = NDArray[np.float32]
 
 
 class Embedder(Protocol):
-    """Texts to unit vectors. Blocking and thread-safe: the caller chooses the thread."""
+    """Embedding model with unit vectors. Blocking and thread-safe; the caller picks the thread."""
 
     @property
     def dimensions(self) -> int:
@@ -19,11 +19,11 @@ class Embedder(Protocol):
 
     @property
     def fingerprint(self) -> str:
-        """Names the weights and the numerics: vectors of two fingerprints are never mixed."""
+        """Identifies weights and numerics: vectors of two fingerprints are never mixed."""
         ...
 
     def load(self) -> None:
-        """Load the model now rather than at the first text.
+        """Load the model now instead of with the first text.
 
         Raises:
             ModelUnavailable: the model cannot be loaded.
@@ -31,7 +31,7 @@ class Embedder(Protocol):
         ...
 
     def embed(self, texts: Sequence[str]) -> Vectors:
-        """One unit row per text, in order, on all the machine's cores.
+        """Return one unit row per text, in order. Uses all cores.
 
         Raises:
             ValueError: a text is empty or only white space.
@@ -40,9 +40,9 @@ class Embedder(Protocol):
         ...
 
     def embed_query(self, text: str) -> Vectors:
-        """One unit vector, on one core, so that a search never waits for a batch."""
+        """Return one unit vector. Uses one core, so a search never waits for a batch."""
         ...
 
     def count_tokens(self, texts: Sequence[str]) -> list[int]:
-        """How many tokens the model sees in each text, before any truncation."""
+        """Count the tokens of each text before truncation."""
         ...

@@ -1,22 +1,22 @@
-"""Which texts go through the model together.
+"""Batches of texts for the model.
 
-A batch is padded to its longest text, and its intermediate results should stay in the
-processor's cache. Both ask for few texts of like length: batches are filled up to a number of
-tokens, from the texts in order of length.
+A batch is padded to its longest text, and its intermediate results should fit into the processor's
+cache. Both favor small batches of similar length: texts are sorted by length and batches are
+filled up to a token budget.
 """
 
 from collections.abc import Sequence
 
 TOKEN_BUDGET = 512
-"""Padding included. From 256 to 1,024 the speed is the same; at 8,192 a fifth is lost. Memory
-grows with it: 25 MB per thread at 512, 300 MB at 8,192."""
+"""Tokens per batch, padding included. Speed is the same from 256 to 1,024 and a fifth lower at
+8,192. Memory grows with it: 25 MB per thread at 512, 300 MB at 8,192."""
 
 
 def form_batches(lengths: Sequence[int], budget: int = TOKEN_BUDGET) -> list[list[int]]:
-    """Batches of indices into `lengths`, the longest texts first.
+    """Group the indices of `lengths` into batches, the longest texts first.
 
-    A text longer than the budget is a batch by itself. The long ones go first so that, on
-    several threads, the last batches to end are short ones.
+    A text longer than the budget gets its own batch. Long texts come first, so that on several
+    threads the last batches to finish are short.
     """
     batches: list[list[int]] = []
     room = 0

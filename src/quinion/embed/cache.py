@@ -1,9 +1,9 @@
-"""The vectors of texts that were met lately, so that they are not made again.
+"""LRU cache of embeddings, so that recent texts are not embedded again.
 
-Licences, forms and tables' heads stand in many files, a text is ingested again when its file has
-changed a little, and people repeat their queries. docs/embedding.md has how much that is.
+Licences, forms and table headers occur in many files, a changed file is ingested again with mostly
+the same chunks, and users repeat queries. docs/embedding.md has hit rates.
 
-Texts are known by a digest: they may be long, and nobody's text is kept longer than it is needed.
+The keys are digests: texts may be long, and user text is not kept longer than needed.
 """
 
 import hashlib
@@ -19,7 +19,7 @@ _DIGEST_BYTES = 16
 
 
 class EmbeddingCache:
-    """The vectors of the `capacity` texts that were met last. Thread-safe."""
+    """LRU cache of the vectors of `capacity` texts. Thread-safe."""
 
     def __init__(self, capacity: int, dimensions: int) -> None:
         self._rows: Vectors = np.empty((capacity, dimensions), np.float32)
@@ -27,7 +27,7 @@ class EmbeddingCache:
         self._lock = Lock()
 
     def recall(self, texts: Sequence[str]) -> dict[str, Vectors]:
-        """The vectors of those that are remembered."""
+        """Return the cached vectors, by text."""
         digests = {text: _digest(text) for text in texts}
         with self._lock:
             found = {}
@@ -38,7 +38,7 @@ class EmbeddingCache:
             return found
 
     def keep(self, texts: Sequence[str], vectors: Vectors) -> None:
-        """Remember a vector for each text, and forget those that were not met for longest."""
+        """Add a vector for each text and evict the least recently used ones."""
         digests = [_digest(text) for text in texts]
         with self._lock:
             for digest, vector in zip(digests, vectors, strict=True):

@@ -1,6 +1,6 @@
-"""Texts as tokenizers take them."""
+"""Text that tokenizers accept."""
 
 
 def encodable(text: str) -> str:
-    """The text without lone surrogates, which damaged files contain and tokenizers refuses."""
+    """Replace lone surrogates, which occur in damaged files and which tokenizers reject."""
     return text.encode(errors="replace").decode()

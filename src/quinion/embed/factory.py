@@ -1,4 +1,4 @@
-"""The backends besides the local model, with their defaults."""
+"""Embedding backends besides the local model, with their defaults."""
 
 from collections.abc import Callable
 from enum import StrEnum
@@ -17,7 +17,7 @@ MLX_MODEL = "mlx-community/all-MiniLM-L6-v2-bf16"
 
 
 class Backend(StrEnum):
-    """What embeds where the local model does not."""
+    """A backend that replaces the local model."""
 
     OLLAMA = "ollama"
     OPENAI = "openai"
@@ -33,10 +33,10 @@ def make_embedder(
     timeout_s: float,
     count: Callable[[str], int],
 ) -> Embedder:
-    """The backend's embedder; what is not given is its default. Nothing is loaded or asked yet.
+    """Build the backend's embedder, with defaults for what is not given. Loads nothing yet.
 
     Raises:
-        BadSetting: something is missing that has no default, or cannot be used.
+        BadSetting: a setting without a default is missing, or a setting is invalid.
     """
     match backend:
         case Backend.OLLAMA:
@@ -51,7 +51,7 @@ def make_embedder(
 def _require(variable: str, value: str | None) -> str:
     if not value:
         raise BadSetting(
-            f"DOCVEC_BACKEND=openai needs {variable}. Set it and start again: DOCVEC_HOST is the "
+            f"DOCVEC_BACKEND=openai needs {variable}. Set it and restart: DOCVEC_HOST is the "
             "server's address (http://localhost:8000/v1), DOCVEC_MODEL the name of its model."
         )
     return value

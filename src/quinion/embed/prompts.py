@@ -1,8 +1,8 @@
-"""What some models want to read before a text: whether it is a question or a passage.
+"""Prompts that search models expect before a query or a document.
 
-Models that are trained for search tell a question from the passages that answer it by words in
-front of the text. Without them they still give vectors, and find less. Servers pass a text on
-as it is, so the words are added here. They are those that the models' cards and users' code give.
+Models trained for search distinguish a query from a passage by a prefix. Without it they still
+return vectors, but find less. Servers do not add the prefix, so it is added here. The prefixes are
+those of the models' cards and of their users' code.
 """
 
 import hashlib
@@ -12,14 +12,14 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Prompts:
-    """What stands before a text that is indexed, and before one that is searched for."""
+    """Prefixes of indexed texts and of queries."""
 
     document: str = ""
     query: str = ""
 
     @property
     def mark(self) -> str:
-        """Their part in a fingerprint; empty where there are none."""
+        """The prompts' part of a fingerprint; empty without prompts."""
         if self == Prompts():
             return ""
         digest = hashlib.sha256(f"{self.document}\0{self.query}".encode()).hexdigest()
@@ -41,11 +41,11 @@ _FAMILIES = {
         "query\nQuery:"
     ),
 }
-"""By what a model's name has in it, whoever serves it; the first that fits counts."""
+"""Prompts by a pattern in the model's name, on any server; the first match counts."""
 
 
 def find_prompts(model: str) -> Prompts:
-    """The prompts of the family that the model's name belongs to, or none."""
+    """Return the prompts of the model's family, empty if it is unknown."""
     for family, prompts in _FAMILIES.items():
         if re.search(family, model, re.IGNORECASE):
             return prompts

@@ -1,10 +1,10 @@
-"""Tokens as the embedding model's vocabulary has them, without the model.
+"""Token counts with the embedding model's vocabulary, without loading the model.
 
-The vocabulary is that of BERT, which most small embedding models share (all-MiniLM,
-nomic-embed-text, mxbai-embed-large, bge): what is counted here is what they see. For a model
-with another vocabulary it is an estimate.
+The vocabulary is BERT's, which most small embedding models share (all-MiniLM, nomic-embed-text,
+mxbai-embed-large, bge), so the counts are exact for them. For other vocabularies they are
+estimates.
 
-Importing this module imports tokenizers, so it is imported where texts are about to be counted.
+Importing this module imports `tokenizers`, so import it only where texts are counted.
 """
 
 from array import array
@@ -18,11 +18,11 @@ from quinion.embed.local.weights import find_tokenizer
 from quinion.errors import ModelUnavailable
 
 SLICE_CHARACTERS = 1 << 16
-"""What is tokenized in one go: a token takes some hundred bytes while it is looked at."""
+"""Characters tokenized at once: during tokenization a token takes some hundred bytes."""
 
 
 class TokenCounter:
-    """Counts tokens, and says where they begin. Thread-safe."""
+    """Counts tokens and returns their offsets. Thread-safe."""
 
     def __init__(self, tokenizer: Path) -> None:
         try:
@@ -34,20 +34,19 @@ class TokenCounter:
 
     @classmethod
     def of(cls, model_dir: Path | None = None, cache_dir: Path | None = None) -> "TokenCounter":
-        """The counter of the model that is ready in `cache_dir`, of that in `model_dir`, else of
-        the installed one.
+        """Open the tokenizer of the model in `cache_dir`, else `model_dir`, else the installed one.
 
         Raises:
-            ModelUnavailable: there is no model, or its tokenizer cannot be read.
+            ModelUnavailable: the model is missing, or its tokenizer cannot be read.
         """
         return cls(find_tokenizer(cache_dir, model_dir))
 
     def count(self, text: str) -> int:
-        """How many tokens the text has, without the two that the model puts around it."""
+        """Count the tokens of the text, without the two special tokens."""
         return len(self.starts(text))
 
     def starts(self, text: str) -> "array[int]":
-        """The offset in the text at which each of its tokens begins."""
+        """Return the character offset of each token."""
         offsets = array("Q")
         for begin, part in _slices(text):
             encoding = self._tokenizer.encode(encodable(part), add_special_tokens=False)
@@ -56,7 +55,7 @@ class TokenCounter:
 
 
 def _slices(text: str) -> Iterator[tuple[int, str]]:
-    """The text in parts that end where a word does, and where each begins."""
+    """Split the text at word boundaries; yield each part with its offset."""
     start = 0
     while start < len(text):
         end = min(start + SLICE_CHARACTERS, len(text))
@@ -67,6 +66,6 @@ def _slices(text: str) -> Iterator[tuple[int, str]]:
 
 
 def _last_gap(text: str, start: int, end: int) -> int:
-    """Just after the last blank or line end before `end`; `end` where there is none."""
+    """Return the offset after the last space or line end before `end`, else `end`."""
     gap = max(text.rfind(" ", start, end), text.rfind("\n", start, end))
     return gap + 1 if gap >= start else end

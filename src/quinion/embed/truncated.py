@@ -1,4 +1,4 @@
-"""An embedder that sees the first characters of a text only, as two of the contracts prescribe."""
+"""Embedder that truncates texts, as two of the contracts prescribe."""
 
 import logging
 from collections.abc import Sequence
@@ -11,7 +11,7 @@ _log = logging.getLogger(__name__)
 
 
 class Truncated:
-    """An `Embedder`: another one, given no more than `MAX_CHARACTERS` of each text."""
+    """Wrapper that passes at most `MAX_CHARACTERS` of each text to another `Embedder`."""
 
     def __init__(self, embedder: Embedder) -> None:
         self._embedder = embedder
@@ -23,23 +23,23 @@ class Truncated:
 
     @property
     def fingerprint(self) -> str:
-        """That of the other embedder: the vectors can be compared."""
+        """The wrapped embedder's fingerprint: the vectors are comparable."""
         return self._embedder.fingerprint
 
     def load(self) -> None:
-        """Load the model now rather than at the first text."""
+        """Load the model now instead of with the first text."""
         self._embedder.load()
 
     def embed(self, texts: Sequence[str]) -> Vectors:
-        """One unit row per text, in order."""
+        """Return one unit row per text, in order."""
         return self._embedder.embed(_truncate(texts))
 
     def embed_query(self, text: str) -> Vectors:
-        """One unit vector."""
+        """Return one unit vector."""
         return self._embedder.embed_query(*_truncate([text]))
 
     def count_tokens(self, texts: Sequence[str]) -> list[int]:
-        """How many tokens each text has, before any truncation."""
+        """Count the tokens of each text before truncation."""
         return self._embedder.count_tokens(texts)
 
 

@@ -1,7 +1,7 @@
-"""What goes to a model that is not ours, and what comes back: texts in batches, vectors checked.
+"""Batches for external models, and validation of their vectors.
 
-A wrong vector is worse than none: it is stored, and spoils searches without an error. So what a
-server or a library answers is taken only if it can be what was asked for.
+A wrong vector is worse than none: it is stored and degrades searches without an error. So the
+answer of a server or library is accepted only if it is plausible.
 """
 
 from collections.abc import Iterator, Sequence
@@ -13,14 +13,14 @@ from quinion.embed.base import Vectors
 from quinion.errors import ModelUnavailable
 
 MAX_TEXTS = 32
-"""In one batch. Some servers take no more, and a query waits for one batch at most."""
+"""Texts per batch. Some servers accept no more, and a query waits for one batch at most."""
 
 MAX_CHARACTERS = 32_000
-"""In one batch: some eight thousand tokens."""
+"""Characters per batch: some eight thousand tokens."""
 
 
 def check_texts(texts: Sequence[str]) -> None:
-    """Refuse blank texts, which have no meaning to find.
+    """Reject blank texts, which have no meaning to embed.
 
     Raises:
         ValueError: a text is empty or only white space.
@@ -31,7 +31,7 @@ def check_texts(texts: Sequence[str]) -> None:
 
 
 def split_batches(texts: Sequence[str]) -> Iterator[list[str]]:
-    """The texts in batches, in order. One that is longer than a batch is a batch by itself."""
+    """Split texts into batches, in order. A text longer than a batch gets its own."""
     batch: list[str] = []
     characters = 0
     for text in texts:
@@ -45,10 +45,10 @@ def split_batches(texts: Sequence[str]) -> Iterator[list[str]]:
 
 
 def normalize_rows(rows: Sequence[Sequence[float]], count: int, source: str) -> Vectors:
-    """The rows that `source` gave for `count` texts, one at least, at unit length.
+    """Check and normalize the rows that `source` returned for `count` texts (at least one).
 
     Raises:
-        ModelUnavailable: they cannot be the vectors of these texts.
+        ModelUnavailable: the rows cannot be the vectors of these texts.
     """
     if len(rows) != count:
         raise ModelUnavailable(_bad_answer(source, f"{len(rows)} vectors for {count} texts"))
@@ -58,19 +58,16 @@ def normalize_rows(rows: Sequence[Sequence[float]], count: int, source: str) -> 
     try:
         vectors = np.fromiter(chain.from_iterable(rows), np.float64).reshape(count, *lengths)
     except (TypeError, ValueError):
-        raise ModelUnavailable(_bad_answer(source, "something else than vectors")) from None
+        raise ModelUnavailable(_bad_answer(source, "something other than vectors")) from None
     if not np.isfinite(vectors).all():
         raise ModelUnavailable(_bad_answer(source, "vectors with numbers that are not finite"))
     if not vectors.any(axis=1).all():
-        raise ModelUnavailable(_bad_answer(source, "vectors of zeros alone"))
-    # By the largest first, so that no square is too large or too small for a float.
+        raise ModelUnavailable(_bad_answer(source, "all-zero vectors"))
+    # Scale by the maximum first, so that no square overflows or underflows.
     vectors /= np.abs(vectors).max(axis=1, keepdims=True)
     vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
     return vectors.astype(np.float32)
 
 
 def _bad_answer(source: str, what: str) -> str:
-    return (
-        f"{source} answered with {what}. Check that its model is one for embeddings, and that "
-        "it works."
-    )
+    return f"{source} answered with {what}. Check that its model is an embedding model and works."

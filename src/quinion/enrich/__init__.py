@@ -1,1 +1,1 @@
-"""Pictures of elements → what they show, in words and in LaTeX."""
+"""Descriptions and LaTeX of pictures, from a vision model."""

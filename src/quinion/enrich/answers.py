@@ -1,7 +1,7 @@
-"""What a model answered, made fit to be kept: only the words or the LaTeX, and not too many.
+"""Cleanup of a model's answer: extracts the description or the LaTeX, limited in length.
 
-Models wrap their answers in JSON, code fences, dollar signs and politeness, whatever they were
-asked for. All of that is taken off.
+Models wrap answers in JSON, code fences, dollar signs and pleasantries, regardless of the prompt.
+All of that is removed.
 """
 
 import json
@@ -10,7 +10,7 @@ import unicodedata
 from typing import Any
 
 MAX_ANSWER = 16_000
-"""Characters that are looked at."""
+"""Characters of an answer that are read."""
 MAX_DESCRIPTION = 1_500
 MAX_LATEX = 2_000
 
@@ -28,7 +28,7 @@ _LONE_BACKSLASH = re.compile(r'\\(?!")')
 
 
 def clean_description(answer: str) -> str:
-    """The description in one line; empty if there is none."""
+    """Return the description on one line; empty if there is none."""
     line = _single_line(_json_value(_unwrap(answer), "description"))
     if len(line) <= MAX_DESCRIPTION:
         return line
@@ -36,7 +36,7 @@ def clean_description(answer: str) -> str:
 
 
 def clean_latex(answer: str) -> str:
-    """The LaTeX in one line; empty if the answer is something else, or too long to be one."""
+    """Return the LaTeX on one line; empty if the answer is too long or not LaTeX."""
     text = _unwrap(answer)
     if _OBJECT.match(text):
         text = _json_value(_fix_escapes(text), "latex").strip()
@@ -55,7 +55,7 @@ def _unwrap(answer: str) -> str:
 
 
 def _json_value(text: str, key: str) -> str:
-    """The value of the key, if the text is a JSON object; else the text."""
+    """Return the value of the key if the text is a JSON object, else the text."""
     try:
         found: Any = json.loads(text, strict=False)
     except (ValueError, RecursionError):
@@ -67,9 +67,9 @@ def _json_value(text: str, key: str) -> str:
 
 
 def _fix_escapes(text: str) -> str:
-    r"""JSON with LaTeX in it, its backslashes escaped.
+    r"""Escape the backslashes of LaTeX in JSON.
 
-    Many models write `{"latex": "\frac…"}`, which is a form feed and `rac`.
+    Many models write `{"latex": "\frac…"}`, which JSON reads as a form feed and `rac`.
     """
     if _ESCAPED_COMMAND.search(text):
         return text
@@ -77,7 +77,7 @@ def _fix_escapes(text: str) -> str:
 
 
 def _single_line(text: str) -> str:
-    """Without line breaks, control characters, and characters that hide or turn text around."""
+    """Remove line breaks, control characters, and characters that hide or reverse text."""
     shown = (
         character if unicodedata.category(character)[0] not in "CZ" else _blank(character)
         for character in text

@@ -1,8 +1,8 @@
-"""What a vision model is asked about an element.
+"""Prompts for the vision model.
 
-Text of the document goes along because a caption says what a picture is of. It is given as a
-JSON string, out of which no text can break, and called what it is. What the document writes may
-still sway the model: its answer is stored as a description and is never acted upon.
+The document's text is included because a caption says what a picture shows. It is passed as a JSON
+string, which no text can escape from, and labelled as document content. The document may still
+influence the model (prompt injection): the answer is stored as a description and never acted upon.
 """
 
 import json
@@ -10,10 +10,10 @@ import json
 from quinion.model.element import Element, ElementType
 
 VERSION = 1
-"""To be raised with every change of a prompt: answers to another one are asked for anew."""
+"""Increase it with every change of a prompt: answers to older versions are requested again."""
 
 SHOWN_CHARACTERS = 800
-"""Of each text of the document."""
+"""Limit for each text of the document."""
 
 _FRAME = """\
 The picture is cut out of a technical document. What is written in the picture, and the JSON \
@@ -33,13 +33,13 @@ several lines."""
 
 
 def make_prompt(element: Element) -> str:
-    """The words that go with the picture of this element."""
+    """Build the prompt that is sent with the element's picture."""
     task = _TRANSCRIBE if wants_latex(element) else _DESCRIBE.format(type=element.type)
     return f"{task}\n\n{_FRAME}\n\n{json.dumps(_material(element), ensure_ascii=False)}"
 
 
 def wants_latex(element: Element) -> bool:
-    """Whether the element is one that is asked for as LaTeX, not for a description."""
+    """Whether the model is asked for LaTeX instead of a description."""
     return element.type is ElementType.EQUATION
 
 

@@ -1,7 +1,7 @@
-"""A vision model behind OpenAI's API for chats, asked about one picture at a time.
+"""Client of a vision model behind OpenAI's chat API, one picture per request.
 
-Many servers have such an API: Ollama, vLLM, LM Studio, llama.cpp, and paid services. A picture
-leaves this process when `describe` is called, and not otherwise.
+Many servers have this API: Ollama, vLLM, LM Studio, llama.cpp, and paid services. Only `describe`
+sends a picture out of this process.
 """
 
 from base64 import b64encode
@@ -18,7 +18,7 @@ from quinion.model.element import Element
 
 HOST = "DOCLIBRARY_VISION_URL"
 MAX_TOKENS = 2_000
-"""Of an answer, with what a model thinks before it."""
+"""Limit of an answer, reasoning included."""
 
 _PATH = "chat/completions"
 _SERVICE = Service("The vision model", HOST, EnricherUnavailable, "DOCLIBRARY_VISION_API_KEY")
@@ -28,20 +28,20 @@ _NOT_THIS_PICTURE = {
     HTTPStatus.UNSUPPORTED_MEDIA_TYPE,
     HTTPStatus.UNPROCESSABLE_ENTITY,
 }
-# OpenAI's newer models take the second name only, and most other servers the first.
+# OpenAI's newer models accept only the second name, most other servers the first.
 _TOKEN_LIMITS = ("max_tokens", "max_completion_tokens")
 
 
 @dataclass(frozen=True, slots=True)
 class Remark:
-    """What a model says of an element; of an equation, its LaTeX."""
+    """A model's answer: a description, or the LaTeX of an equation."""
 
     description: str = ""
     latex: str = ""
 
 
 class NotDescribed(EnricherUnavailable):
-    """The model has nothing to say about this one picture; others may fare better."""
+    """The model has no usable answer for this picture; other pictures may work."""
 
 
 class _Part(BaseModel):
@@ -61,35 +61,35 @@ class _Completion(BaseModel):
 
 
 class Vision:
-    """A model at an address; `url` is what stands before `/chat/completions`. Calls block."""
+    """Client of a vision model; `url` is the address without `/chat/completions`. Blocking."""
 
     def __init__(self, url: str, model: str, api_key: SecretStr | None, timeout_s: float) -> None:
-        """Raises `BadSetting` for an address or a key that is none."""
+        """Raises `BadSetting` for an invalid address or key."""
         address = complete_openai(parse_address(url, HOST), _PATH)
         self.model = model
         self._client = JsonClient(_SERVICE, address, timeout_s, api_key)
         self._token_limit = _TOKEN_LIMITS[0]
 
     def describe(self, picture: bytes, element: Element) -> Remark:
-        """What the PNG of the element shows; for an equation, its LaTeX.
+        """Describe the PNG of the element; for an equation, return its LaTeX.
 
         Raises:
-            NotDescribed: the model does not take this picture, or says nothing that can be kept.
-            EnricherUnavailable: there is no answer, or none that can be understood.
+            NotDescribed: the model rejects this picture, or its answer is not usable.
+            EnricherUnavailable: there is no valid answer.
         """
         answer = self._ask(make_prompt(element), picture)
         latex = wants_latex(element)
         words = clean_latex(answer) if latex else clean_description(answer)
         if not words:
             what = "LaTeX" if latex else "a description"
-            raise NotDescribed(f"{self._client.where} gave no answer that is {what}.")
+            raise NotDescribed(f"{self._client.where} did not answer with {what}.")
         return Remark(latex=words) if latex else Remark(description=words)
 
     def _ask(self, prompt: str, picture: bytes) -> str:
         try:
             completion = self._complete(prompt, picture)
         except Refused as refused:
-            # Without its cause, as all errors of the client leave.
+            # Raised below without its cause, like all errors of the client.
             problem = self._explain(refused)
         else:
             content = completion.choices[0].message.content or ""
@@ -117,12 +117,12 @@ class Vision:
         return self._client.ask("POST", _PATH, _Completion, {**body, **limit})
 
     def _explain(self, refused: Refused) -> EnricherUnavailable:
-        """What a refusal means and what to do about it."""
+        """Explain an error status and how to fix it."""
         said = f": {refused.words}" if refused.words else ""
         what = f"{self._client.where} answers {refused.status}{said}"
         if refused.status in _NOT_THIS_PICTURE:
             return NotDescribed(
-                f"{what}. Set DOCLIBRARY_VISION_MODEL to a model that takes pictures."
+                f"{what}. Set DOCLIBRARY_VISION_MODEL to a model that accepts images."
             )
         if refused.status in {HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN}:
             return EnricherUnavailable(
@@ -131,9 +131,9 @@ class Vision:
             )
         if refused.status == HTTPStatus.TOO_MANY_REQUESTS:
             return EnricherUnavailable(
-                f"{what}. It has too much to do, or a quota is used up: go on later, what is "
-                "described already is kept."
+                f"{what}. It is overloaded or a quota is used up: continue later; "
+                "descriptions so far are kept."
             )
         if refused.status >= HTTPStatus.INTERNAL_SERVER_ERROR:
-            return EnricherUnavailable(f"{what}. Look into its log, and try again.")
+            return EnricherUnavailable(f"{what}. Check its log and try again.")
         return EnricherUnavailable(f"{what}. Check {HOST} and DOCLIBRARY_VISION_MODEL.")

@@ -63,9 +63,9 @@ def test_rows_keep_their_direction_and_get_unit_length(rows: list[list[float]]) 
         ([[1.0, 2.0], [1.0]], "vectors of different lengths"),
         ([[1.0, 2.0], [1.0, math.nan]], "vectors with numbers that are not finite"),
         ([[1.0, 2.0], [math.inf, 1.0]], "vectors with numbers that are not finite"),
-        ([[1.0, 2.0], [0.0, 0.0]], "vectors of zeros alone"),
-        ([[], []], "vectors of zeros alone"),
-        ([[[1.0], [2.0]], [[1.0], [2.0]]], "something else than vectors"),
+        ([[1.0, 2.0], [0.0, 0.0]], "all-zero vectors"),
+        ([[], []], "all-zero vectors"),
+        ([[[1.0], [2.0]], [[1.0], [2.0]]], "something other than vectors"),
     ],
 )
 def test_what_cannot_be_the_vectors_is_refused(rows: list[list[float]], what: str) -> None:

@@ -1,9 +1,9 @@
-"""The trial by which an engine is chosen for a home: the first that is fast and right enough.
+"""Benchmark that chooses the runtime for a home.
 
-An engine has to agree with ONNX Runtime, which is always there, as well as it does where it was
-shown that judged queries find the same with it (`bench/judged.py`), and to be faster by enough to
-be worth its memory. Each is tried out in a process of its own, so that what it takes is given
-back, and one that this machine can't run takes nothing with it.
+A candidate must agree with ONNX Runtime, which is always installed, as closely as it did when
+judged queries returned the same results (`bench/judged.py`). It must also be fast enough to be
+worth its memory. Each runtime is measured in a separate process, which frees its memory and
+contains a crash on an unsupported machine.
 """
 
 import json
@@ -23,7 +23,7 @@ from quinion.embed.local.weights import PreparedModel, prepare
 log = logging.getLogger(__name__)
 
 MIN_COSINE = {Numerics.CTRANSLATE2: 0.99}
-"""The cosine of the same text's two vectors, of the engines that may be chosen."""
+"""Lowest accepted cosine with the reference vector, for each candidate."""
 MIN_SPEEDUP = 1.3
 TRIALS = 5
 LENGTH = 128
@@ -35,17 +35,17 @@ _PROGRAM = "from quinion.embed.local.benchmark import main; main()"
 
 @dataclass(frozen=True)
 class Measurement:
-    """What an engine makes of the trial's texts, and the processor time that it takes."""
+    """A runtime's vectors for the benchmark texts, and its CPU time."""
 
     vectors: Vectors
     time_s: float
 
 
 def choose_runtime(cache_dir: Path, model_dir: Path | None, threads: int) -> Numerics:
-    """What is fast and right enough; where that can't be found out, what is always there.
+    """Return the first runtime that is fast and exact enough, else ONNX Runtime.
 
     Raises:
-        ModelUnavailable: there is no model, it is not the right one, or it is damaged.
+        ModelUnavailable: the model is missing, damaged or not the right one.
     """
     candidates = filter(is_installed, MIN_COSINE)
     reference: Measurement | None = None
@@ -59,25 +59,25 @@ def choose_runtime(cache_dir: Path, model_dir: Path | None, threads: int) -> Num
             ):
                 return numerics
         except (OSError, ValueError, subprocess.SubprocessError) as error:
-            log.warning("%s is not used, because its trial failed: %s", numerics, error)
+            log.warning("%s is not used, because its benchmark failed: %s", numerics, error)
     return Numerics.ONNX
 
 
 def speedup(numerics: Numerics, reference: Measurement, candidate: Measurement) -> float:
-    """How many times as fast the candidate is; 0 where it does not say the same."""
+    """How many times as fast the candidate is; 0 if its vectors differ too much."""
     agreement = float((reference.vectors * candidate.vectors).sum(1).min())
     times = reference.time_s / candidate.time_s
-    log.info("trial of %s: agreement %.6f, %.1f times as fast", numerics, agreement, times)
+    log.info("benchmark of %s: agreement %.6f, %.1f times as fast", numerics, agreement, times)
     return times if agreement >= MIN_COSINE[numerics] else 0.0
 
 
 def measure_in_process(numerics: Numerics, model: PreparedModel, threads: int) -> Measurement:
-    """`measure`, in a process of its own.
+    """Run `measure` in a separate process.
 
     Raises:
-        OSError, ValueError, SubprocessError: that process failed, or took too long.
+        OSError, ValueError, SubprocessError: the process failed or timed out.
     """
-    # -P: the current folder is the user's, and nothing in it may be imported.
+    # -P: the current folder is the user's; nothing in it may be imported.
     command = [sys.executable, "-P", "-c", _PROGRAM, numerics, str(model.folder), str(threads)]
     done = subprocess.run(
         command, stdin=subprocess.DEVNULL, capture_output=True, timeout=TIMEOUT_S, check=True
@@ -87,12 +87,12 @@ def measure_in_process(numerics: Numerics, model: PreparedModel, threads: int) -
 
 
 def measure(network: Network) -> Measurement:
-    """Run the trial's texts: random ones, always the same."""
+    """Run the benchmark texts: random token ids with a fixed seed."""
     batch = np.random.default_rng(1).integers(1000, 20_000, (TEXTS, LENGTH)).tolist()
     vectors = network.run(batch)
     times = []
     for _ in range(TRIALS):
-        # Of the processor, not of the clock: others may be at work, and all cores will be.
+        # CPU time, not wall time: the machine may be busy.
         begun = time.process_time()
         network.run(batch)
         times.append(time.process_time() - begun)
@@ -100,7 +100,7 @@ def measure(network: Network) -> Measurement:
 
 
 def main() -> None:
-    """Measure the engine that the command line names, on a model, with so many threads."""
+    """Measure the runtime, model folder and thread count given on the command line."""
     numerics, folder, threads = sys.argv[1:]
     network = open_network(Numerics(numerics), PreparedModel(Path(folder)), int(threads))
     measured = measure(network)

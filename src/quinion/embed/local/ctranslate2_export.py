@@ -1,9 +1,9 @@
-"""Writes all-MiniLM-L6-v2 for CTranslate2 in eight bits, from the graph that onnxruntime runs.
+"""Export of all-MiniLM-L6-v2 to CTranslate2 in eight bits, from the ONNX graph.
 
-Not from the original weights: those need not be there any more.
+The original weights are not needed: they may have been removed.
 
-Importing this module imports `onnx`, CTranslate2's descriptions of models, and PyTorch if that
-happens to be installed, so it is imported only where a model has to be written.
+Importing this module imports `onnx`, CTranslate2's model specs, and PyTorch if it is installed,
+so import it only where a model is written.
 """
 
 import json
@@ -30,19 +30,19 @@ _EPSILON = 1e-12
 
 
 def write_int8(model: PreparedModel, folder: Path) -> None:
-    """Write the network to a folder that is there, with the vocabulary that CTranslate2 wants."""
+    """Write the network and its vocabulary to an existing folder."""
     spec = _describe(_map_weights(model.graph))
     vocabulary = json.loads(model.tokenizer.read_bytes())["model"]["vocab"]
     spec.register_vocabulary(sorted(vocabulary, key=vocabulary.__getitem__))
     spec.config.layer_norm_epsilon = _EPSILON
-    spec.config.unk_token = "[UNK]"  # noqa: S105 - not that sort of token
+    spec.config.unk_token = "[UNK]"  # noqa: S105 - a vocabulary entry, not a secret
     spec.validate()
     spec.optimize(quantization="int8")
     spec.save(str(folder))
 
 
 def _map_weights(graph: Path) -> dict[str, Array]:
-    """The weights that `graph.py` has written, by name, mapped rather than read."""
+    """Memory-map the weights written by `onnx_export.py`, by name."""
     weights: dict[str, Array] = {}
     for tensor in onnx.load(graph, load_external_data=False).graph.initializer:
         place = {entry.key: entry.value for entry in tensor.external_data}
@@ -54,12 +54,12 @@ def _map_weights(graph: Path) -> dict[str, Array]:
 
 
 def _describe(weights: Mapping[str, Array]) -> Any:
-    """The network in CTranslate2's terms. The vectors of segments are in those of positions."""
+    """Build CTranslate2's spec. The position vectors include the segment vector."""
     encoder = TransformerEncoderSpec(
         _LAYERS, _HEADS, pre_norm=False, activation=Activation.GELU, layernorm_embedding=True
     )
     encoder.scale_embeddings = False
-    # Copies, because CTranslate2 turns them to eight bits in place.
+    # Copies, because CTranslate2 quantizes in place.
     encoder.embeddings[0].weight = weights["embeddings.words"].copy()
     encoder.position_encodings.encodings = weights["embeddings.positions"].copy()
     _set_norm(encoder.layernorm_embedding, weights, "embeddings")

@@ -1,12 +1,12 @@
-"""The network on CTranslate2 in eight bits: for batches, on processors of any kind.
+"""CTranslate2 backend in eight bits: for batches, on any processor.
 
-Faster than onnxruntime in float32, and in need of no instructions that only new processors have. A
-vector's cosine with the exact one is 0.995 at the least, and a text has not quite the same one in
-another batch (0.9992); judged queries find the same (docs/embedding.md). Queries are left to
+It is faster than onnxruntime in float32 and needs no recent CPU instructions. A vector's cosine
+with the exact one is at least 0.995; the same text in another batch gets a slightly different
+vector (cosine 0.9992). Judged queries return the same results (docs/embedding.md). Queries run on
 onnxruntime.
 
-The weights are turned to eight bits once, from the graph that onnxruntime runs, and kept beside
-it. Importing this module imports CTranslate2, so it is imported only where that is to be used.
+The weights are quantized once, from the ONNX graph, and kept beside it. Importing this module
+imports CTranslate2, so import it only where it is used.
 """
 
 import os
@@ -22,11 +22,11 @@ from quinion.embed.local.weights import PreparedModel
 from quinion.errors import ModelUnavailable
 
 VERSION = 1
-"""To be raised when `int8.py` writes something else, so that nothing old is used again."""
+"""Increase it when the output of `ctranslate2_export.py` changes, so that old files are unused."""
 
 
 class CTranslate2:
-    """The network, loaded; `threads` batches are run at once, and others wait."""
+    """The loaded network. It runs `threads` batches at once; further ones wait."""
 
     def __init__(self, model: PreparedModel, threads: int) -> None:
         folder = model.folder.with_name(f"{model.folder.name}-int8-v{VERSION}")
@@ -42,7 +42,7 @@ class CTranslate2:
             ) from error
 
     def run(self, batch: Sequence[Sequence[int]]) -> Vectors:
-        """One unit row per list of ids.
+        """Return one unit row per list of token ids.
 
         Raises:
             ModelUnavailable: the network cannot be run.
@@ -52,7 +52,7 @@ class CTranslate2:
             hidden: Vectors = np.asarray(output.last_hidden_state)
         except RuntimeError as error:
             raise ModelUnavailable(f"The embedding model failed: {error}.") from error
-        # What is beyond a text's own tokens is not zero, so each is summed up by itself.
+        # Rows beyond a text's tokens are not zero, so each text is summed separately.
         vectors: Vectors = np.stack(
             [row[: len(ids)].sum(0) for row, ids in zip(hidden, batch, strict=True)]
         )
@@ -61,10 +61,10 @@ class CTranslate2:
 
 
 def _prepare(model: PreparedModel, folder: Path) -> None:
-    """Make the folder of the model in eight bits, whole or not at all, if it is not there."""
+    """Write the quantized model atomically unless its folder exists."""
     if folder.is_dir():
         return
-    # Here, not above: what it imports takes a while, and is needed once.
+    # Imported here: its imports are slow and needed only once.
     from quinion.embed.local.ctranslate2_export import write_int8  # noqa: PLC0415
 
     with TemporaryDirectory(prefix="building-", dir=folder.parent) as scratch:
@@ -79,4 +79,4 @@ def _prepare(model: PreparedModel, folder: Path) -> None:
         except OSError:
             if not folder.is_dir():
                 raise
-            # Another process was faster, and made the same.
+            # Another process has written the same files first.

@@ -1,8 +1,8 @@
-"""Embeds on this machine's processor, with all-MiniLM-L6-v2.
+"""Local embedder: all-MiniLM-L6-v2 on this machine's processor.
 
-Nothing is loaded before the first text: a server that is never asked costs nothing, and one that
-should answer its first search quickly calls `load` from a background thread. Loading takes
-0.1 to 0.2 seconds, and half a second on the first start of all.
+The model is loaded with the first text, so an idle server costs nothing. A server that must answer
+its first search quickly calls `load` from a background thread. Loading takes 0.1 to 0.2 seconds,
+and half a second when the model is first prepared.
 """
 
 import os
@@ -36,18 +36,18 @@ if TYPE_CHECKING:
     from quinion.embed.local.tokenizer import ModelTokenizer
 
 CACHED_TEXTS = 16_384
-"""25 MB of vectors; memory is taken as they come."""
+"""25 MB of vectors; memory is used as the cache fills."""
 CACHED_QUERIES = 256
 
 _DIMENSIONS = 384
 
 
 class LocalEmbedder:
-    """An `Embedder`. A batch of texts uses `threads` cores, all by default; a query uses one.
+    """`Embedder` for the local model. Batches use `threads` cores (default: all), queries one.
 
-    `numerics` is the engine that calculates batches; None: that which was chosen for this home,
-    or is when the first batch comes. Queries are left to ONNX Runtime: in float32 where batches
-    are in float32 too, else with the light graph.
+    `numerics` is the runtime for batches; None means the one stored for this home, chosen with
+    the first batch. Queries run on ONNX Runtime: in float32 if batches do, else on the light
+    graph.
     """
 
     def __init__(
@@ -63,13 +63,13 @@ class LocalEmbedder:
         self._tokenizer: ModelTokenizer | None = None
         self._networks: dict[Numerics, Network] = {}
         self._light: Network | None = None
-        # Two locks, so that a query does not wait until an engine has been chosen. Who holds
-        # `_choosing` may take `_loading`, not the other way round.
+        # Two locks, so that a query does not wait for the choice of a runtime. Lock order:
+        # `_choosing` before `_loading`.
         self._loading = RLock()
         self._choosing = Lock()
         self._threads = threads or _count_cores()
         self._pool = ThreadPoolExecutor(self._threads, "embed", lower_priority)
-        # Apart from each other, because their numerics may differ.
+        # Separate caches, because their numerics may differ.
         self._texts = EmbeddingCache(CACHED_TEXTS, _DIMENSIONS)
         self._queries = EmbeddingCache(CACHED_QUERIES, _DIMENSIONS)
 
@@ -80,29 +80,29 @@ class LocalEmbedder:
 
     @property
     def fingerprint(self) -> str:
-        """The weights and the numerics that the vectors come from.
+        """Identifies the weights and the numerics of the vectors.
 
         Raises:
-            ModelUnavailable: they are to be chosen now, and the model cannot be loaded.
+            ModelUnavailable: a runtime must be chosen first and the model cannot be loaded.
         """
         return f"{MODEL_NAME}:{WEIGHTS_SHA256[:8]}:{self._chosen()}"
 
     def load(self) -> None:
-        """Load the model now rather than at the first text.
+        """Load the model now instead of with the first text.
 
         Raises:
-            ModelUnavailable: there is no model, it is not the right one, or it is damaged.
+            ModelUnavailable: the model is missing, damaged or not the right one.
         """
         self._loaded()
         self._for_queries()
 
     def embed(self, texts: Sequence[str]) -> Vectors:
-        """One unit row per text, in order. A text that was met lately is not embedded again.
+        """Return one unit row per text, in order. Recent texts come from the cache.
 
         Raises:
             ValueError: a text is empty or only white space.
             ModelUnavailable: the model cannot be loaded or run.
-            BadSetting: the engine that was chosen for this home is not to be had.
+            BadSetting: the runtime chosen for this home is not installed.
         """
         check_texts(texts)
         wanted = list(dict.fromkeys(texts))
@@ -118,7 +118,7 @@ class LocalEmbedder:
         return vectors
 
     def embed_query(self, text: str) -> Vectors:
-        """One unit vector, on the calling thread: it does not queue behind batches.
+        """Return one unit vector. Runs on the calling thread, so it does not queue behind batches.
 
         Raises:
             ValueError: the text is empty or only white space.
@@ -134,7 +134,7 @@ class LocalEmbedder:
         return vector
 
     def count_tokens(self, texts: Sequence[str]) -> list[int]:
-        """How many tokens each text has, without the two that the model puts around it.
+        """Count the tokens of each text, without the two special tokens.
 
         Raises:
             ModelUnavailable: the model cannot be loaded.
@@ -143,7 +143,7 @@ class LocalEmbedder:
         return [tokenizer.count(text) for text in texts]
 
     def _run(self, texts: Sequence[str]) -> Vectors:
-        """A row for each text, on all threads."""
+        """Compute a row for each text, on all threads."""
         tokenizer, network = self._loaded(), self._for_batches()
         ids = [tokenizer.ids(text) for text in texts]
         batches = form_batches([len(tokens) for tokens in ids])
@@ -156,7 +156,7 @@ class LocalEmbedder:
     def _loaded(self) -> "ModelTokenizer":
         with self._loading:
             if self._tokenizer is None:
-                # Here, not above: it imports tokenizers, which a server may never need.
+                # Imported here: it imports tokenizers, which a server may never need.
                 from quinion.embed.local.tokenizer import ModelTokenizer  # noqa: PLC0415
 
                 self._tokenizer = ModelTokenizer(prepare(self._cache_dir, self._model_dir))
@@ -182,7 +182,7 @@ class LocalEmbedder:
     def _for_queries(self) -> Network:
         if (self._numerics or read_choice(self._cache_dir)) is Numerics.ONNX:
             return self._open(Numerics.ONNX)
-        # Here, not above: it imports onnxruntime, which a server may never need.
+        # Imported here: it imports onnxruntime, which a server may never need.
         from quinion.embed.local.onnx_runtime import OnnxRuntime  # noqa: PLC0415
 
         with self._loading:
@@ -195,7 +195,7 @@ class LocalEmbedder:
         with self._loading:
             if numerics not in self._networks:
                 model = prepare(self._cache_dir, self._model_dir)
-                # There, so that the threads that it starts give way as well.
+                # On a pool thread, so that the threads it starts inherit the low priority.
                 opening = self._pool.submit(open_network, numerics, model, self._threads)
                 self._networks[numerics] = opening.result()
                 freeze_gc(f"model with {numerics}")
@@ -203,7 +203,7 @@ class LocalEmbedder:
 
 
 def _count_cores() -> int:
-    """The cores that this process may run on, which in a container are often not all."""
+    """Count the cores available to this process; in a container, often not all."""
     if sys.platform == "linux":
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1

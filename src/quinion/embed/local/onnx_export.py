@@ -1,23 +1,23 @@
-"""Writes all-MiniLM-L6-v2 as ONNX graphs, from its original weights.
+"""Export of all-MiniLM-L6-v2 to ONNX graphs, from its original weights.
 
 The published weights are a `model.safetensors`, which is usually run with PyTorch: six seconds
 of start-up and half a gigabyte for a model of 23 million parameters. The network is small enough
-to be written down here, with `onnx` and numpy alone:
+to be defined here, with `onnx` and numpy alone:
 
     tokens, mask → embeddings → 6 × (attention → feed-forward) → mean over the mask → unit length
 
-The operators are onnxruntime's own fused ones (domain `com.microsoft`), which its optimiser would
+The operators are onnxruntime's fused ones (domain `com.microsoft`), which its optimizer would
 otherwise have to find in an exported graph.
 
-There are two graphs: the exact one, in float32, and a light one for queries, whose weights are in
-eight bits, a scale for each block of 64. A query has a dozen tokens, so what takes the time is to
-get the weights from memory; a quarter of them is got in half the time.
+There are two graphs: the exact one in float32, and a light one for queries with weights in eight
+bits and one scale per block of 64. A query has a dozen tokens, so reading the weights from memory
+takes most of the time; a quarter of the bytes takes half the time.
 
-The weights go to a file of their own. onnxruntime maps that file instead of reading it, so the
-table of words, half of the model, takes memory only for the words that are met: 111 MB after
-loading, against 179 MB with everything in one file.
+The weights are in a separate file. onnxruntime maps that file instead of reading it, so the word
+embeddings, half of the model, use memory only for the words that occur: 111 MB after loading,
+against 179 MB with everything in one file.
 
-Importing this module imports `onnx`, so it is imported only where a graph has to be written.
+Importing this module imports `onnx`, so import it only where a graph is written.
 """
 
 import json
@@ -39,18 +39,18 @@ _HEADS = 12
 _DIMENSIONS = 384
 _EPSILON = 1e-12
 _BLOCK = 64  # weights that share a scale, in the light graph
-_ZERO = 128  # the byte that stands for it there
-_AS_BYTES = 4  # what onnxruntime is to multiply them as
+_ZERO = 128  # the byte that represents zero there
+_AS_BYTES = 4  # accuracy level: onnxruntime multiplies bytes
 
 _STANDARD = ""
 _FUSED = "com.microsoft"
 _OPSETS = {_STANDARD: 17, _FUSED: 1}
 _IR_VERSION = 8  # the one that opset 17 came with
-_PAGE_SIZE = 4096  # what the ONNX format asks data that is to be mapped to be aligned to
+_PAGE_SIZE = 4096  # alignment that ONNX requires of mapped data
 
 
 def write_graphs(safetensors: Path, exact: Path, light: Path) -> None:
-    """Write the network of `safetensors` twice, and the weights of both beside the first."""
+    """Write both graphs of the network, and one weights file beside `exact`."""
     tensors = _read_safetensors(safetensors)
     with exact.with_suffix(".weights").open("wb") as file:
         weights = _Weights(file, exact.with_suffix(".weights").name)
@@ -69,9 +69,9 @@ def _write(graph: "_Graph", tensors: Mapping[str, Array]) -> bytes:
 
 
 def _read_safetensors(path: Path) -> dict[str, Array]:
-    """The float tensors of a file by name, mapped rather than read.
+    """Memory-map the float tensors of a file, by name.
 
-    The format: the header's size in eight little-endian bytes, the header as JSON, the data.
+    Format: the header size in eight little-endian bytes, the header as JSON, the data.
     """
     with path.open("rb") as file:
         header_size = int.from_bytes(file.read(8), "little")
@@ -85,7 +85,7 @@ def _read_safetensors(path: Path) -> dict[str, Array]:
 
 
 def _below(tensors: Mapping[str, Array], prefix: str) -> dict[str, Array]:
-    """The tensors under a prefix, named without it."""
+    """Select the tensors under a prefix and strip it from their names."""
     return {
         name.removeprefix(prefix): values
         for name, values in tensors.items()
@@ -94,7 +94,7 @@ def _below(tensors: Mapping[str, Array], prefix: str) -> dict[str, Array]:
 
 
 class _Weights:
-    """The file of the weights; what is there under a name is not written again."""
+    """The weights file; each name is written once and shared by both graphs."""
 
     def __init__(self, file: BinaryIO, location: str) -> None:
         self._file = file
@@ -122,9 +122,9 @@ class _Weights:
 
 
 class _Graph:
-    """A graph in the making; its weights go to their file as they are added.
+    """Builder of a graph; weights are written to their file as they are added.
 
-    Every method returns the name of what it added, which is what other nodes refer to it by.
+    Every method returns the name of the node or tensor that it added.
     """
 
     def __init__(self, weights: _Weights) -> None:
@@ -159,7 +159,7 @@ class _Graph:
     def fused(
         self, name: str, operator: str, inputs: list[str], *unused: str, **options: Attribute
     ) -> str:
-        """Add one of onnxruntime's operators; `unused` are outputs that it insists on having."""
+        """Add an onnxruntime operator; `unused` are its mandatory outputs that nothing reads."""
         return self._add(_FUSED, operator, inputs, [name, *unused], options)
 
     def serialize(self) -> bytes:
@@ -199,7 +199,7 @@ class _Graph:
 
 
 class _LightGraph(_Graph):
-    """The same with what it multiplies by in eight bits."""
+    """Builder of the light graph: matrix multiplications have weights in eight bits."""
 
     def multiply(self, name: str, hidden: str, weight: str, values: Array) -> str:
         rows, columns = values.shape
@@ -224,9 +224,9 @@ class _LightGraph(_Graph):
 
 
 def _embed(graph: _Graph, tensors: Mapping[str, Array]) -> str:
-    """Words and positions, added and normalised.
+    """Add word and position embeddings, and normalize.
 
-    Our texts have one segment each, so its vector is added to every position here, once,
+    Every text has one segment, so the segment vector is added to the positions here, once,
     instead of to every token later.
     """
     segment = tensors["token_type_embeddings.weight"][0]
@@ -245,7 +245,7 @@ def _embed(graph: _Graph, tensors: Mapping[str, Array]) -> str:
 
 
 def _attend(graph: _Graph, tensors: Mapping[str, Array], name: str, hidden: str) -> str:
-    """The first half of a layer: every token looks at all others."""
+    """Self-attention, the first half of a layer."""
     parts = [_below(tensors, f"self.{part}.") for part in ("query", "key", "value")]
     weight = np.concatenate([part["weight"].T for part in parts], axis=1)
     bias = np.concatenate([part["bias"] for part in parts])
@@ -254,7 +254,7 @@ def _attend(graph: _Graph, tensors: Mapping[str, Array], name: str, hidden: str)
 
 
 def _transform(graph: _Graph, tensors: Mapping[str, Array], name: str, hidden: str) -> str:
-    """The second half of a layer: every token for itself, through a wider space."""
+    """Feed-forward network, the second half of a layer."""
     dense = _below(tensors, "intermediate.dense.")
     wide = graph.multiply(f"{name}.wide", hidden, f"{name}.inner.weight", dense["weight"].T)
     bias = graph.weight(f"{name}.inner.bias", dense["bias"])
@@ -265,7 +265,7 @@ def _transform(graph: _Graph, tensors: Mapping[str, Array], name: str, hidden: s
 def _project(
     graph: _Graph, tensors: Mapping[str, Array], name: str, inner: str, hidden: str
 ) -> str:
-    """The end of both halves: back to the model's width, plus what came in, normalised."""
+    """Projection to the model's width, residual and normalization: the end of both halves."""
     weight = tensors["dense.weight"].T
     inputs = [
         graph.multiply(f"{name}.outer", inner, f"{name}.outer.weight", weight),
@@ -278,10 +278,10 @@ def _project(
 
 
 def _pool(graph: _Graph, hidden: str) -> str:
-    """The mean of the tokens that are not padding, at unit length.
+    """Mean pooling over the tokens that are not padding, at unit length.
 
-    A row of ones and zeros times the tokens is the sum of those that count. The mean would point
-    the same way, so there is no need to divide before normalising.
+    The mask times the tokens is their sum. The mean has the same direction, so no division is
+    needed before normalizing.
     """
     axis = graph.integers("pooling.axis", [1])
     mask = graph.standard("pooling.mask", "Cast", ["attention_mask"], to=TensorProto.FLOAT)

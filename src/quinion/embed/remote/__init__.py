@@ -1,1 +1,1 @@
-"""Embedding models behind an HTTP API or on a graphics processor."""
+"""Embedding models behind an HTTP API or on a GPU."""

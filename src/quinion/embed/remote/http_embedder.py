@@ -1,8 +1,8 @@
-"""What the servers that embed for us share.
+"""Base class of embedders that call an HTTP server.
 
-Texts go out in batches, one after the other: a query is a request of its own, and the server
-takes it between two batches. Nothing is locked, so a server that hangs is met by all callers at
-once and not by one after the other.
+Texts are sent in batches, one after the other. A query is a separate request that the server
+handles between two batches. There is no lock: if a server hangs, all callers time out at the same
+time, not one after the other.
 """
 
 from abc import ABC, abstractmethod
@@ -22,7 +22,7 @@ from quinion.http_client import JsonClient, Refused, Service
 Rows = Sequence[Sequence[float]]
 
 HOST = "DOCVEC_HOST"
-"""The variable that says where the server is."""
+"""Variable with the server's address."""
 
 _NOT_THESE_TEXTS = {
     HTTPStatus.BAD_REQUEST,
@@ -32,20 +32,20 @@ _NOT_THESE_TEXTS = {
 
 
 def make_service(name: str) -> Service:
-    """An embedding server of this name, with the variables that lead to it."""
+    """Describe an embedding server for error messages."""
     return Service(name, HOST, ModelUnavailable, "DOCVEC_API_KEY", "DOCVEC_TIMEOUT")
 
 
 @dataclass(frozen=True, slots=True)
 class _Loaded:
-    """The model as it was found."""
+    """The model at the first request."""
 
     identity: str
     dimensions: int
 
 
 class RemoteEmbedder(ABC):
-    """An `Embedder` on a server; a subclass knows how to speak to one kind of server."""
+    """`Embedder` on a server; a subclass implements one API."""
 
     def __init__(self, client: JsonClient, model: str, count: Callable[[str], int]) -> None:
         self._client = client
@@ -66,22 +66,22 @@ class RemoteEmbedder(ABC):
     @property
     @abstractmethod
     def fingerprint(self) -> str:
-        """Names the model: vectors of two fingerprints are never mixed.
+        """Identifies the model: vectors of two fingerprints are never mixed.
 
         Raises:
             ModelUnavailable: the server or its model cannot be used.
         """
 
     def load(self) -> None:
-        """See now whether the server and its model can be used.
+        """Check now that the server and its model can be used.
 
         Raises:
-            ModelUnavailable: they cannot.
+            ModelUnavailable: they cannot be used.
         """
         self._ready()
 
     def embed(self, texts: Sequence[str]) -> Vectors:
-        """One unit row per text, in order.
+        """Return one unit row per text, in order.
 
         Raises:
             ValueError: a text is empty or only white space.
@@ -93,7 +93,7 @@ class RemoteEmbedder(ABC):
         return self._embed([self._prompts.document + text for text in texts])
 
     def embed_query(self, text: str) -> Vectors:
-        """One unit vector, by a request of its own.
+        """Return one unit vector, with a separate request.
 
         Raises:
             ValueError: the text is empty or only white space.
@@ -104,25 +104,25 @@ class RemoteEmbedder(ABC):
         return vector
 
     def count_tokens(self, texts: Sequence[str]) -> list[int]:
-        """How many tokens each text has. Servers do not say, so it is counted here."""
+        """Count the tokens of each text here, because servers do not report them."""
         return [self._count(text) for text in texts]
 
     @abstractmethod
     def _fetch(self, texts: list[str]) -> Rows:
-        """The server's vectors for a batch, in order.
+        """Fetch the vectors of a batch, in order.
 
         Raises:
-            Refused: the server does not give them.
-            ModelUnavailable: there is no answer, or none that can be understood.
+            Refused: the server answers with an error status.
+            ModelUnavailable: there is no valid answer.
         """
 
     @abstractmethod
     def _identify(self) -> str:
-        """Which weights the server has under the model's name; empty if it does not say.
+        """Return an id of the weights behind the model's name; empty if the server has none.
 
         Raises:
-            Refused: the server does not know.
-            ModelUnavailable: there is no such model, or no server.
+            Refused: the server answers with an error status.
+            ModelUnavailable: the model or the server is missing.
         """
 
     def _ready(self) -> _Loaded:
@@ -138,7 +138,7 @@ class RemoteEmbedder(ABC):
         if lengths != {loaded.dimensions} or self._ask_identity() != loaded.identity:
             raise ModelUnavailable(
                 f"{self._client.where} has another {self._model} now than when this server "
-                "started. Vectors of the two must not be mixed: start again, and index anew."
+                "started. Vectors of the two must not be mixed: restart and index again."
             )
         return np.concatenate(batches)
 
@@ -156,15 +156,15 @@ class RemoteEmbedder(ABC):
             raise ModelUnavailable(self._explain(refused)) from refused
 
     def _explain(self, refused: Refused) -> str:
-        """What a refusal means and what to do about it."""
+        """Explain an error status and how to fix it."""
         said = f": {refused.words}" if refused.words else ""
         what = f"{self._client.where} answers {refused.status}{said}"
         if "does not support embed" in refused.words:
             return self._explain_unfit_model()
         if refused.status == HTTPStatus.TOO_MANY_REQUESTS:
-            return f"{what}. It has too much to do, or a quota is used up: try again later."
+            return f"{what}. It is overloaded or a quota is used up: try again later."
         if refused.status >= HTTPStatus.INTERNAL_SERVER_ERROR:
-            return f"{what}. Look into its log, and try again."
+            return f"{what}. Check its log and try again."
         if refused.status in _NOT_THESE_TEXTS:
             return f"{what}. If texts are too long for its model, lower DOCVEC_CHUNK_SIZE."
         return f"{what}. Check DOCVEC_HOST and DOCVEC_MODEL."

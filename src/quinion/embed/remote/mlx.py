@@ -1,13 +1,13 @@
-"""Embeds on the graphics processor of an Apple machine, with the package mlx-embeddings.
+"""Embedder on the GPU of an Apple machine, with the package mlx-embeddings.
 
-Written against mlx-embeddings 0.1.0 (`load`, `generate`, `utils.get_model_path`), and tried with
-MLX's processor for Linux; it was never run on an Apple machine.
+Written for mlx-embeddings 0.1.0 (`load`, `generate`, `utils.get_model_path`) and tested with MLX's
+CPU backend on Linux; it was never run on an Apple machine.
 
-MLX binds its work to the thread that began it, so all of it happens on one thread of its own. A
-batch gives way after each piece, so a query waits for one piece at most.
+MLX binds its work to the thread that started it, so all calls run on one dedicated thread. A large
+call is split into batches, so a query waits for one batch at most.
 
-Models of the BERT family are pooled by their mean there, whatever their card says: right for
-all-MiniLM, nomic and e5, not for bge and mxbai.
+mlx-embeddings pools all models of the BERT family by their mean: correct for all-MiniLM, nomic and
+e5, not for bge and mxbai.
 """
 
 import hashlib
@@ -27,7 +27,7 @@ from quinion.embed.vectors import check_texts, normalize_rows, split_batches
 from quinion.errors import ModelUnavailable
 
 MAX_TOKENS = 512
-"""Of one text; what is longer is cut there."""
+"""Token limit of a text; longer texts are truncated."""
 
 _FAILURES = (OSError, ValueError, RuntimeError, LookupError, TypeError, AttributeError)
 
@@ -40,7 +40,7 @@ class _Loaded:
 
 
 class MLXEmbedder:
-    """An `Embedder`. The model is a folder, or a name on the Hugging Face Hub."""
+    """`Embedder` on MLX. The model is a folder, or a name on the Hugging Face Hub."""
 
     def __init__(self, model: str, count: Callable[[str], int]) -> None:
         self._model = model
@@ -60,7 +60,7 @@ class MLXEmbedder:
 
     @property
     def fingerprint(self) -> str:
-        """The model, its weights and its prompts.
+        """Identifies the model, its weights and its prompts.
 
         Raises:
             ModelUnavailable: the model cannot be loaded.
@@ -70,7 +70,7 @@ class MLXEmbedder:
         return ":".join(filter(None, parts))
 
     def load(self) -> None:
-        """Load the model now rather than at the first text; the first time, it is downloaded.
+        """Load the model now instead of with the first text; the first time, it is downloaded.
 
         Raises:
             ModelUnavailable: MLX is not installed, or the model cannot be loaded.
@@ -78,7 +78,7 @@ class MLXEmbedder:
         self._ready()
 
     def embed(self, texts: Sequence[str]) -> Vectors:
-        """One unit row per text, in order.
+        """Return one unit row per text, in order.
 
         Raises:
             ValueError: a text is empty or only white space.
@@ -90,7 +90,7 @@ class MLXEmbedder:
         return self._embed([self._prompts.document + text for text in texts])
 
     def embed_query(self, text: str) -> Vectors:
-        """One unit vector; it waits for one piece of a batch at most.
+        """Return one unit vector; it waits for one batch at most.
 
         Raises:
             ValueError: the text is empty or only white space.
@@ -101,7 +101,7 @@ class MLXEmbedder:
         return vector
 
     def count_tokens(self, texts: Sequence[str]) -> list[int]:
-        """How many tokens each text has, by the vocabulary that is counted with everywhere."""
+        """Count the tokens of each text with the common vocabulary."""
         return [self._count(text) for text in texts]
 
     def _embed(self, texts: Sequence[str]) -> Vectors:

@@ -1,8 +1,8 @@
-"""Embeds with a model of Ollama, over its HTTP API.
+"""Embedder for Ollama's HTTP API.
 
-`/api/embed` takes a list of texts and cuts each to the model's context; `/api/tags` lists the
-models that are there, with a digest of their files. The digest is asked for again after each
-batch: `ollama pull` may exchange a model under its name at any time.
+`/api/embed` takes a list of texts and truncates each to the model's context; `/api/tags` lists the
+installed models with a digest of their files. The digest is checked after each call, because
+`ollama pull` may replace a model at any time.
 """
 
 from collections.abc import Callable
@@ -33,7 +33,7 @@ class _Embeddings(BaseModel):
 
 
 class OllamaEmbedder(RemoteEmbedder):
-    """An `Embedder`. The model's name may be given with its tag or without."""
+    """`Embedder` on Ollama. The model name may have a tag or not."""
 
     def __init__(
         self, host: str, model: str, timeout_s: float, count: Callable[[str], int]
@@ -43,7 +43,7 @@ class OllamaEmbedder(RemoteEmbedder):
 
     @property
     def fingerprint(self) -> str:
-        """The model, its files and its prompts.
+        """Identifies the model, its files and its prompts.
 
         Raises:
             ModelUnavailable: Ollama or its model cannot be used.
@@ -56,7 +56,7 @@ class OllamaEmbedder(RemoteEmbedder):
         answer = self._client.ask("POST", "api/embed", _Embeddings, body)
         rows = [row for row in answer.embeddings if row is not None]
         if len(rows) < len(answer.embeddings):
-            # What Ollama 0.6 gives for a model that is not for embeddings.
+            # Ollama 0.6 answers this for a model that is not for embeddings.
             raise ModelUnavailable(self._explain_unfit_model())
         return rows
 
@@ -75,12 +75,12 @@ class OllamaEmbedder(RemoteEmbedder):
         if refused.status == HTTPStatus.NOT_FOUND:
             return (
                 f"{self._client.where} does not answer like Ollama 0.3 or newer. Set DOCVEC_HOST "
-                "to its address, or bring it up to date."
+                "to its address, or update it."
             )
         if refused.status in {HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN}:
             return (
-                f"{self._client.where} answers {refused.status}: something in front of it wants a "
-                "login. Give it in DOCVEC_HOST, as http://USER:PASSWORD@HOST."
+                f"{self._client.where} answers {refused.status}: a proxy in front of it requires "
+                "a login. Set DOCVEC_HOST to http://USER:PASSWORD@HOST."
             )
         return super()._explain(refused)
 

@@ -1,7 +1,7 @@
-"""Embeds over the API that OpenAI made and many serve: vLLM, LM Studio, llama.cpp, and others.
+"""Embedder for OpenAI's API, which vLLM, LM Studio, llama.cpp and others also serve.
 
-Such a server does not say which weights it has. The fingerprint is the model's name and the
-length of its vectors, so a server that puts other weights under one name is not noticed.
+The API does not identify the weights. The fingerprint is the model's name and the length of its
+vectors, so other weights under the same name are not detected.
 """
 
 from collections.abc import Callable
@@ -26,7 +26,10 @@ class _Embeddings(BaseModel):
 
 
 class OpenAIEmbedder(RemoteEmbedder):
-    """An `Embedder`. `base_url` is what stands before `/embeddings`; a bare host means `/v1`."""
+    """`Embedder` on a server with OpenAI's API.
+
+    `base_url` is the address without `/embeddings`; a bare host means `/v1`.
+    """
 
     def __init__(
         self,
@@ -42,7 +45,7 @@ class OpenAIEmbedder(RemoteEmbedder):
 
     @property
     def fingerprint(self) -> str:
-        """The model's name, the length of its vectors and its prompts.
+        """Identifies the model's name, the length of its vectors and its prompts.
 
         Raises:
             ModelUnavailable: the server or its model cannot be used.
@@ -57,7 +60,7 @@ class OpenAIEmbedder(RemoteEmbedder):
         if [item.index for item in items] != list(range(len(items))):
             raise ModelUnavailable(
                 f"{self._client.where} does not say which vector is which text's. Use another "
-                "server: this one does not keep to the API."
+                "server: this one does not follow the API."
             )
         return [item.embedding for item in items]
 

@@ -95,9 +95,9 @@ def test_a_model_that_was_exchanged_meanwhile_is_refused(server: OllamaServer) -
     embedder = make(server)
     embedder.load()
     server.models[f"{MODEL}:latest"] = "f" * 64
-    with pytest.raises(ModelUnavailable, match=r"has another nomic-embed-text now .* index anew"):
+    with pytest.raises(ModelUnavailable, match=r"has another nomic-embed-text now .* index again"):
         embedder.embed(["one"])
-    with pytest.raises(ModelUnavailable, match=r"has another nomic-embed-text now .* index anew"):
+    with pytest.raises(ModelUnavailable, match=r"has another nomic-embed-text now .* index again"):
         embedder.embed_query("one")
 
 
@@ -121,7 +121,7 @@ def test_what_is_no_ollama_is_said(server: OllamaServer) -> None:
 
 def test_a_login_in_front_of_ollama_is_said(server: OllamaServer) -> None:
     server.fail(refuse(401))
-    with pytest.raises(ModelUnavailable, match=r"wants a login\. Give it in DOCVEC_HOST"):
+    with pytest.raises(ModelUnavailable, match=r"requires a login\. Set DOCVEC_HOST"):
         make(server).load()
 
 

@@ -195,7 +195,7 @@ def test_a_server_that_cannot_be_reached_does_not_show_the_key() -> None:
 
 @pytest.mark.parametrize("key", ["sk-\nline", "sk-\u2019quote", "sk- blank", " sk", "sk\x7f"])
 def test_a_key_that_cannot_be_sent_is_a_bad_setting(server: OllamaServer, key: str) -> None:
-    with pytest.raises(BadSetting, match="DOCVEC_API_KEY has characters that no key has"):
+    with pytest.raises(BadSetting, match="DOCVEC_API_KEY contains invalid characters"):
         make(server, key=key)
 
 
