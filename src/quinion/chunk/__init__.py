@@ -1,1 +1,1 @@
-"""pages → chunks."""
+"""Chunking: pages and file texts to chunks."""

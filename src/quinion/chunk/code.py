@@ -1,11 +1,11 @@
-"""Python → chunks that never go from one function to the next.
+"""Python splitter: chunks never cross from one function into another.
 
-Each function and method has its own; so has what stands between them, in a class (its header,
-docstring and attributes) or in the module. What says nothing by itself goes with the definition
-that comes next: a class's bare header, an `else:`, a line of comment. Definitions of one name
-that follow each other, as overloads and properties do, may share a chunk.
+Each function and method gets its own chunks, and so does the code between them, in a class (header,
+docstring and attributes) or in the module. Fragments without meaning on their own join the next
+definition: a class's bare header, an `else:`, a comment line. Consecutive definitions of the same
+name, such as overloads and properties, may share a chunk.
 
-What cannot be parsed is split by its lines, like a text, and so is what is too long to be code.
+Files that cannot be parsed, or are too long to be code, are split by lines like plain text.
 """
 
 from bisect import bisect_left
@@ -22,12 +22,12 @@ from quinion.chunk.token_offsets import Measure, Span, TokenOffsets
 from quinion.model.chunk import FileChunk
 
 MAX_PARSED = 2_000_000
-"""Characters. Longer files are tables of data, which take 300 times their length in memory when
-they are parsed; the longest module of the standard library has 760,000."""
+"""Longest file that is parsed, in characters. Longer files are data tables, whose parsing takes
+300 times their length in memory. The longest module of the standard library has 760,000."""
 
 
 def split_code(text: str, measure: Measure, size: int) -> list[FileChunk]:
-    """Chunks of at most `size` tokens with what they are embedded under."""
+    """Split Python into chunks of at most `size` tokens, heading included."""
     if len(text) > MAX_PARSED:
         return split_text(text, measure, size)
     try:
@@ -39,7 +39,7 @@ def split_code(text: str, measure: Measure, size: int) -> list[FileChunk]:
 
 @dataclass(frozen=True, slots=True)
 class _Region:
-    """Lines of one scope that follow each other, without those of the scopes inside it."""
+    """Consecutive lines of one scope, without the scopes inside it."""
 
     first: int
     last: int
@@ -71,7 +71,7 @@ class _Splitter:
         return joined[::-1]
 
     def _joins_next(self, region: _Region, following: _Region) -> bool:
-        """Whether a region goes with the one after it, which keeps its name."""
+        """Check whether a region joins the next one, which keeps its name."""
         both = self._weigh(region.first, following.last)
         if region.scope.is_function:
             room = self._size - self._size // HEADING_SHARE
@@ -134,7 +134,7 @@ class _Splitter:
 
 
 def _regions(scope: Scope) -> Iterator[_Region]:
-    """The scope's lines and, in between, those of the scopes inside it; functions are whole."""
+    """Split a scope and its inner classes into regions; a function is one region."""
     line = scope.first
     for inner in scope.inner:
         if line < inner.first:
@@ -149,7 +149,7 @@ def _regions(scope: Scope) -> Iterator[_Region]:
 
 
 def _qualified_names(scope: Scope) -> dict[str, str]:
-    """The names of the innermost class and of the function in it, with what they are inside of."""
+    """Return the qualified names of the innermost class and of the function in it."""
     path = scope.path
     depth = max((i for i, each in enumerate(path, 1) if not each.is_function), default=0)
     names = {
@@ -160,7 +160,7 @@ def _qualified_names(scope: Scope) -> dict[str, str]:
 
 
 def _labels(path: Sequence[Scope], first: int = 0, last: int = 0) -> list[str]:
-    """What the scopes are called, but for those whose headers are in these lines."""
+    """Label the scopes, except those whose headers are in these lines."""
     hidden = (scope for scope in path if not first <= scope.header <= last)
     labels = []
     for is_function, scopes in groupby(hidden, lambda scope: scope.is_function):

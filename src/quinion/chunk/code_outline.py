@@ -1,7 +1,7 @@
-"""Python → its classes and functions, and the places between its statements.
+"""Outline of Python code: its classes and functions, and the cuts between statements.
 
-Everything here is in whole lines, which are the same to `ast` and to us: a line ends with a line
-feed. Columns are used for indentation only, because `ast` counts them in bytes.
+All positions are line numbers, which agree with `ast`: a line ends with a line feed. Columns are
+used for indentation only, because `ast` counts them in bytes.
 """
 
 import ast
@@ -15,10 +15,10 @@ _Definition = ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
 
 @dataclass(slots=True, eq=False)
 class Scope:
-    """A class or function with the lines, 1-based, that belong to it; or the module.
+    """A class, a function or the module, with its lines (1-based).
 
-    Decorators belong to it, comments directly above it, and comments at its end that are indented
-    further than it is. `header` is the line of its `class` or `def`, `body` that of its first
+    Its lines include decorators, comments directly above it, and comments at its end that are
+    indented deeper. `header` is the line of its `class` or `def`, `body` that of its first
     statement.
     """
 
@@ -40,11 +40,11 @@ class Scope:
 
     @property
     def path(self) -> "list[Scope]":
-        """The classes and functions around this one, outermost first, and itself."""
+        """The enclosing classes and functions, outermost first, and this one."""
         return [] if self.outer is None else [*self.outer.path, self]
 
     def around(self, first: int, last: int) -> "Scope":
-        """The innermost scope, this one or inside it, that has all these lines."""
+        """Return the innermost scope, at or below this one, that contains all these lines."""
         index = bisect_right(self.inner, first, key=lambda scope: scope.first) - 1
         if index < 0 or self.inner[index].last < last:
             return self
@@ -53,9 +53,9 @@ class Scope:
 
 @dataclass(frozen=True, slots=True)
 class Outline:
-    """The module's scopes, the first lines of its simple statements, and where to cut it.
+    """The module's scopes, the first lines of its simple statements, and its cuts.
 
-    `cuts` has the lines before which it may be cut, ascending, with how deep inside that is.
+    `cuts` has the lines before which the module may be cut, ascending, with their nesting depth.
     """
 
     module: Scope
@@ -65,9 +65,9 @@ class Outline:
 
 @dataclass(frozen=True, slots=True)
 class _Block:
-    """Statements of one suite. `after` is the line that the suite before it ends with.
+    """Statements of one suite. `after` is the last line of the suite before it.
 
-    It is None for a statement's first suite, which is not cut off from its header.
+    It is None for a statement's first suite, which is not separated from its header.
     """
 
     statements: Sequence[ast.stmt]
@@ -80,17 +80,17 @@ def read_outline(text: str) -> Outline:
     """Parse the text.
 
     Raises:
-        SyntaxError, ValueError, RecursionError, MemoryError: it is not Python, or not ours, or
-            more than the parser can take.
+        SyntaxError, ValueError, RecursionError, MemoryError: the text is not valid Python of
+            this version, or too large for the parser.
     """
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of what is odd in the file, such as "\d"
+        warnings.simplefilter("ignore")  # about the file, e.g. invalid escapes such as "\d"
         tree = ast.parse(text)
     return _Reader(text.split("\n")).read(tree)
 
 
 class _Reader:
-    """Goes through all suites with a stack, for some modules are nested too deep to recurse."""
+    """Reads all suites with an explicit stack: some modules are nested too deep to recurse."""
 
     def __init__(self, lines: Sequence[str]) -> None:
         self._lines = lines
@@ -140,7 +140,7 @@ class _Reader:
         return scope
 
     def _comment_indent(self, line: int) -> int:
-        """How far a line that is only a comment is indented; -1 of another line."""
+        """Return the indentation of a comment line; -1 for any other line."""
         text = self._lines[line - 1]
         bare = text.lstrip()
         return len(text) - len(bare) if bare.startswith("#") else -1
@@ -156,7 +156,7 @@ class _Reader:
 
 
 def _suites(statement: ast.stmt) -> Iterator[list[ast.stmt]]:
-    """The suites of a compound statement, in order; those of `elif` as if they were its own."""
+    """Yield the suites of a compound statement, in order, including those of `elif`."""
     if isinstance(statement, ast.Match):
         yield from (case.body for case in statement.cases)
         return

@@ -1,4 +1,4 @@
-"""The text of a file → chunks, by the file's format."""
+"""Splitting of a file's text by its format."""
 
 from quinion.chunk.code import split_code
 from quinion.chunk.markdown import split_markdown
@@ -15,10 +15,12 @@ _SPLITTERS = {
 
 
 def split_file_text(text: str, format: Format, measure: Measure, size: int) -> list[FileChunk]:
-    """Chunks of at most `size` tokens, headings included: in order, disjoint, nothing left out.
+    """Split a text into chunks of at most `size` tokens, headings included.
+
+    The chunks are in order, do not overlap, and omit only white space.
 
     Raises:
-        ValueError: the format is one with pages, which `split_pages` splits.
+        ValueError: the format has pages; use `split_pages`.
     """
     splitter = _SPLITTERS.get(format)
     if splitter is None:

@@ -1,4 +1,4 @@
-"""What a chunk stands under, short enough to be embedded with it."""
+"""Headings of chunks, short enough to be embedded with them."""
 
 from collections.abc import Sequence
 
@@ -7,11 +7,11 @@ from quinion.chunk.token_offsets import Measure
 SEPARATOR = " > "
 
 HEADING_SHARE = 4
-"""A heading may take one part in so many of a chunk's size."""
+"""A heading may use one part in `HEADING_SHARE` of a chunk's size."""
 
 
 def fit_heading(parts: Sequence[str], measure: Measure, limit: int) -> tuple[str, int]:
-    """The parts, joined, without as many outer ones as are too many, and the tokens of it."""
+    """Join the parts, dropping outer ones until they fit; return the heading and its tokens."""
     for outer in range(len(parts)):
         heading = SEPARATOR.join(parts[outer:])
         tokens = len(measure(heading))

@@ -1,10 +1,10 @@
-"""Lines of a text: numbered from 1, and ended by a line feed and nothing else."""
+"""Line numbers of a text: 1-based; only a line feed ends a line."""
 
 from itertools import accumulate
 
 
 class LineCounter:
-    """The lines of places that are asked for in ascending order."""
+    """Maps offsets to line numbers. Offsets must be requested in ascending order."""
 
     def __init__(self, text: str) -> None:
         self._text = text
@@ -12,14 +12,14 @@ class LineCounter:
         self._line = 1
 
     def at(self, place: int) -> int:
-        """The number of the line that the place is in."""
+        """Return the number of the line with this offset."""
         self._line += self._text.count("\n", self._place, place)
         self._place = place
         return self._line
 
 
 def line_starts(text: str) -> list[int]:
-    """Where each line begins, and at last where the text ends."""
+    """Return the offset of each line, followed by the end of the text."""
     starts = list(accumulate((len(line) + 1 for line in text.split("\n")), initial=0))
     starts[-1] = len(text)
     return starts

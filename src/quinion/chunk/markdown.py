@@ -1,7 +1,7 @@
-"""Markdown → chunks that never go from one section to the next.
+"""Markdown splitter: chunks never cross from one section into another.
 
-A chunk says which headings it stands under. A heading without text of its own goes with the
-first section inside it, whose path names it too.
+Each chunk carries its heading path. A heading without text joins the first section inside it,
+whose path includes it.
 """
 
 from collections.abc import Iterator, Sequence
@@ -16,7 +16,7 @@ from quinion.model.chunk import FileChunk
 
 
 def split_markdown(text: str, measure: Measure, size: int) -> list[FileChunk]:
-    """Chunks of at most `size` tokens with what they are embedded under."""
+    """Split Markdown into chunks of at most `size` tokens, heading included."""
     offsets = TokenOffsets(text, measure)
     lines = LineCounter(text)
     outline = read_outline(text)
@@ -43,7 +43,7 @@ def split_markdown(text: str, measure: Measure, size: int) -> list[FileChunk]:
 def _join_bare_headings(
     sections: Sequence[MarkdownSection], offsets: TokenOffsets, limit: int
 ) -> list[MarkdownSection]:
-    """The sections, those that are a short heading and nothing else with their first child."""
+    """Join sections that are only a short heading with their first subsection."""
     joined: list[MarkdownSection] = []
     for section in reversed(sections):
         is_bare = section.level > 0 and not offsets.text[section.body : section.end].strip()
@@ -66,7 +66,7 @@ def _split_section(
     size: int,
     levels: Sequence[Level],
 ) -> Iterator[tuple[Span, str]]:
-    """The section's parts, each with the heading that it does not show itself."""
+    """Split a section; yield each part with the heading that its text lacks."""
     span = (section.start, section.end)
     outer, outer_tokens = fit_heading(section.outer, measure, size // HEADING_SHARE)
     first = size - outer_tokens

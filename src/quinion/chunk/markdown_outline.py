@@ -1,8 +1,8 @@
-"""Markdown → its sections, and the places between its blocks.
+"""Outline of Markdown: its sections, and the cuts between blocks.
 
-Only the parser's block half is run: it tells headings from what only looks like one (in a fence,
-a comment, a list), and where tables, lists and fences begin. Only headings that stand by
-themselves make sections; one in a quotation or a list item is part of it.
+Only the parser's block pass is run. It distinguishes headings from lookalikes (in a fence, a
+comment, a list) and locates tables, lists and fences. Only top-level headings start sections; a
+heading in a quotation or list item is part of it.
 """
 
 import re
@@ -18,23 +18,24 @@ from quinion.chunk.lines import line_starts
 from quinion.chunk.splitter import CutPositions
 
 TITLE_CHARACTERS = 200
-"""Of a title that are kept: a paragraph with a rule under it is a heading too, however long."""
+"""Limit for a title: a long paragraph with a rule under it is a heading too."""
 
 _PARSER = MarkdownIt("commonmark").enable("table")
 _FRONT_MATTER = re.compile(r"---[ \t]*\n(?=[^\n:]+:)(?:[^\n]*\n)*?(?:---|\.\.\.)[ \t]*(?:\n|\Z)")
 _MARKUP = re.compile(r"[\\`*_\[\]<>&!{\n]")
-# Where links to a heading lead: a tag of its own before it, or, for Pandoc, kramdown and many site
-# generators, braces at its end.
+# Anchors of a heading: an <a> tag before it, or, in Pandoc, kramdown and many site generators,
+# attributes in braces at its end.
 _ANCHOR = re.compile(r"(?:\s*<a\s[^<>]*>(?:\s*</a>)?)+\s*")
 _ATTRIBUTES = re.compile(r"\s*\{[#.:][^{}]*\}\s*$")
 
 
 @dataclass(frozen=True, slots=True)
 class MarkdownSection:
-    """From one heading to the next.
+    """The text from one heading to the next.
 
-    `path` has the titles above it and its own, `outer` those that do not stand in it, `level` is
-    1 to 6, `body` is where its heading ends. What comes before the first heading has level 0.
+    `path` has the titles of the enclosing sections and its own, `outer` those that are not in its
+    text. `level` is 1 to 6, or 0 for the text before the first heading. `body` is where its
+    heading ends.
     """
 
     start: int
@@ -47,14 +48,14 @@ class MarkdownSection:
 
 @dataclass(frozen=True, slots=True)
 class Outline:
-    """The sections, which are the whole text, and where to cut them, at blocks first."""
+    """The sections, which cover the text, and their cuts, outer blocks first."""
 
     sections: list[MarkdownSection]
     levels: list[CutPositions]
 
 
 def read_outline(text: str) -> Outline:
-    """Parse the text."""
+    """Parse Markdown into sections and cuts."""
     found = _FRONT_MATTER.match(text)
     front = found.end() if found else 0
     starts = [front + start for start in line_starts(text[front:])]
@@ -92,7 +93,7 @@ def _find_sections(
 
 
 def _read_title(content: str, env: EnvType) -> str:
-    """The heading without its markup, on one line."""
+    """Return the heading without markup, on one line."""
     content = content[: 4 * TITLE_CHARACTERS]
     if _MARKUP.search(content):
         [inline] = _PARSER.parseInline(content, env)
@@ -112,9 +113,9 @@ def _plain(tokens: Sequence[Token]) -> Iterator[str]:
 
 
 def _find_levels(tokens: Sequence[Token], starts: Sequence[int], front: int) -> list[CutPositions]:
-    """Where blocks begin, then where those inside them do (items, rows) too, and so on.
+    """Return the starts of blocks, level by level: blocks first, then items and rows, and so on.
 
-    A heading is not cut off from what follows it, nor a table's head from its first row.
+    A heading is not separated from the block after it, nor a table header from its first row.
     """
     depths = {front: 0}
     stuck: set[int] = set()

@@ -1,4 +1,4 @@
-"""Pages → chunks that never go from one page to the next."""
+"""Page splitter: chunks never cross from one page into another."""
 
 from collections.abc import Sequence
 from enum import StrEnum
@@ -10,7 +10,7 @@ from quinion.model.page import Page
 
 
 class Position(StrEnum):
-    """Where on its page a chunk is; the only one is at the start."""
+    """Position of a chunk on its page; a single chunk is at the start."""
 
     START = "start"
     MIDDLE = "middle"
@@ -18,7 +18,7 @@ class Position(StrEnum):
 
 
 def split_pages(pages: Sequence[Page], measure: Measure, size: int) -> list[FileChunk]:
-    """Chunks of at most `size` tokens; their places are those in their page's own text."""
+    """Split pages into chunks of at most `size` tokens; offsets are relative to the page."""
     return [chunk for page in pages for chunk in _split_page(page, measure, size)]
 
 

@@ -1,12 +1,12 @@
-"""Pages → chunks, by the recursive splitting that the specs prescribe.
+"""Recursive character splitter with page numbers, as the specs prescribe.
 
-The result is, character for character, what LangChain's `RecursiveCharacterTextSplitter`
-gives with `keep_separator="end"` (`bench/text/agreement.py` compares the two on real documents). It
-is written again because we need to know where each chunk lies, so that page numbers are
-exact, and because that splitter brings LangChain's core along for a hundred lines.
+The chunks equal, character for character, those of LangChain's `RecursiveCharacterTextSplitter`
+with `keep_separator="end"` (`bench/text/agreement.py` compares the two on real documents). This is
+a reimplementation because exact page numbers need the offset of each chunk, and because LangChain
+would add its core as a dependency for a hundred lines.
 
-Pages are taken one by one: everything here is spans into one text, of which only so much is
-kept as the next chunk needs.
+Pages are processed one by one. All positions are offsets into the joined text, of which only the
+part that the next chunk needs is in memory.
 """
 
 from bisect import bisect_right
@@ -26,7 +26,7 @@ Span = tuple[int, int]
 
 @dataclass(frozen=True, slots=True)
 class Sizes:
-    """In characters; the specs reckon four to a token."""
+    """Chunk size and overlap in characters; the specs assume four characters per token."""
 
     size: int = 800
     overlap: int = 200
@@ -36,23 +36,23 @@ STANDARD = Sizes()
 
 
 def join_pages(pages: Sequence[Page]) -> str:
-    """The document's text: its pages, a paragraph break between each two."""
+    """Join the pages with paragraph breaks."""
     return PAGE_BREAK.join(page.text for page in pages)
 
 
 class Chunker:
-    """Splits the joined text of pages as they come, and says on which of them each chunk lies.
+    """Incremental splitter: accepts pages one by one and returns chunks with their pages.
 
-    A chunk is given as soon as no later page can change it, so that chunks can be embedded
-    while pages are still being read. What is given is the same however they come.
+    A chunk is returned as soon as no later page can change it, so that chunks are embedded while
+    pages are still being read. The chunks equal those of the complete text.
     """
 
     def __init__(self, sizes: Sizes = STANDARD) -> None:
         self._sizes = sizes
         self._merging = _Merging(sizes)
-        self._text = ""  # as much of it as is needed, which begins at
-        self._base = 0
-        self._cut = 0  # up to where it has been cut into pieces
+        self._text = ""  # the pending part of the text
+        self._base = 0  # its offset
+        self._cut = 0  # up to where the text is cut into pieces
         self._count = 0
         self._starts: list[int] = []
         self._numbers: list[int] = []
@@ -60,7 +60,7 @@ class Chunker:
         self._pages = 0
 
     def add(self, page: Page) -> list[Chunk]:
-        """The chunks that are certain now."""
+        """Add a page and return the chunks that are final now."""
         if self._pages:
             self._text += PAGE_BREAK
         self._pages += 1
@@ -73,7 +73,7 @@ class Chunker:
         return self._emit(self._cut_paragraphs())
 
     def finish(self) -> list[Chunk]:
-        """The chunks that are left, once all pages were added."""
+        """Return the remaining chunks after the last page."""
         end = self._base + len(self._text)
         if self._cut:
             rest = [(self._cut, end)] if self._cut < end else []
@@ -83,8 +83,8 @@ class Chunker:
         return self._emit(spans)
 
     def _cut_paragraphs(self) -> Iterator[Span]:
-        """What follows from the paragraphs that are whole; what separates them is always the
-        first separator, once it occurs."""
+        """Yield the spans that the complete paragraphs determine; a paragraph break is always the
+        first separator."""
         while (found := self._text.find(SEPARATORS[0], self._cut - self._base)) >= 0:
             piece = self._cut, self._base + found + len(SEPARATORS[0])
             yield from self._add_piece(piece)
@@ -125,13 +125,13 @@ class Chunker:
 
 
 def chunk_pages(pages: Iterable[Page], sizes: Sizes = STANDARD) -> list[Chunk]:
-    """Split the joined text of `pages` and say on which of them each chunk lies."""
+    """Split the joined text of `pages` into chunks with their page numbers."""
     chunker = Chunker(sizes)
     return [*chain.from_iterable(map(chunker.add, pages)), *chunker.finish()]
 
 
 def split(text: str, sizes: Sizes = STANDARD) -> list[Span]:
-    """The spans of the chunks of `text`, in order, without white space at their ends."""
+    """Return the chunk spans of `text`, in order, without surrounding white space."""
     return [
         span
         for start, end in _split(text, (0, len(text)), SEPARATORS, sizes)
@@ -140,7 +140,7 @@ def split(text: str, sizes: Sizes = STANDARD) -> list[Span]:
 
 
 def _split(text: str, span: Span, separators: Sequence[str], sizes: Sizes) -> Iterator[Span]:
-    """Split at the first separator that occurs; split again what is still too long."""
+    """Split at the first separator that occurs, and split parts that are too long again."""
     separator, finer = _first_that_occurs(text, span, separators)
     merging = _Merging(sizes)
     for piece in _pieces(text, span, separator):
@@ -165,7 +165,7 @@ def _first_that_occurs(
 
 
 def _pieces(text: str, span: Span, separator: str) -> Iterator[Span]:
-    """The parts of the span, each with the separator that ends it."""
+    """Yield the parts of the span, each with the separator at its end."""
     start, end = span
     if not separator:
         yield from ((i, i + 1) for i in range(start, end))
@@ -178,7 +178,7 @@ def _pieces(text: str, span: Span, separator: str) -> Iterator[Span]:
 
 
 class _Merging:
-    """Puts adjoining pieces together up to the size, each time starting back by the overlap."""
+    """Merges adjacent pieces up to the chunk size; each chunk starts with the overlap."""
 
     def __init__(self, sizes: Sizes) -> None:
         self._sizes = sizes
@@ -187,7 +187,7 @@ class _Merging:
 
     @property
     def start(self) -> int | None:
-        """Where what is not given yet begins."""
+        """Offset of the first pending piece."""
         return self._window[0][0] if self._window else None
 
     def add(self, piece: Span) -> Iterator[Span]:

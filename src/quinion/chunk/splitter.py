@@ -1,12 +1,12 @@
-"""A span too long for one chunk → spans that fit, cut where it hurts least.
+"""Splitter of long spans: cuts at the best boundary that fits.
 
-Cuts are looked for level by level: at the blocks or statements that a format knows of, then at
-paragraphs, lines, sentences and words. From each start as much is taken as fits, up to the last
-cut of the coarsest level that leaves neither a min_part behind nor, if it can be helped, a unit in
-two that would have fitted. Where there is no cut at all, the text is cut anywhere.
+Cuts are searched level by level: blocks or statements of the format, then paragraphs, lines,
+sentences and words. Each part extends to the last cut of the coarsest level that leaves no tiny
+rest and, if possible, does not split a unit that would fit into one chunk. Without any boundary,
+the text is cut at the size limit.
 
-The spans do not overlap, and what lies between them is white space. Every search is within a
-window of one chunk's length, so the work grows with the length of the text and no faster.
+The spans do not overlap, and only white space is between them. Each search is limited to a window
+of one chunk's length, so the run time is linear in the text.
 """
 
 import re
@@ -21,23 +21,23 @@ _LEADING_BLANK = re.compile(r"\s*")
 
 
 class Level(Protocol):
-    """CutPositions of one kind at which a text may be cut."""
+    """Boundaries of one kind at which a text may be cut."""
 
     def last(self, text: str, start: int, end: int) -> int | None:
-        """The last such place after `start`, `end` at most."""
+        """Return the last boundary after `start` and at most at `end`."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class CutPositions:
-    """CutPositions that are known, ascending: where units begin."""
+    """Boundaries at known offsets, ascending: the starts of units."""
 
-    places: Sequence[int]
+    positions: Sequence[int]
 
     def last(self, text: str, start: int, end: int) -> int | None:
-        index = bisect_right(self.places, end)
-        place = self.places[index - 1] if index else start
-        return place if place > start else None
+        index = bisect_right(self.positions, end)
+        cut = self.positions[index - 1] if index else start
+        return cut if cut > start else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,10 +50,10 @@ class CutPattern:
     pattern: re.Pattern[str]
 
     def last(self, text: str, start: int, end: int) -> int | None:
-        place = None
+        cut = None
         for match in self.pattern.finditer(text, start, end):
-            place = match.end()
-        return place
+            cut = match.end()
+        return cut
 
 
 _SENTENCE_END = r"[.!?…][\"')\]”’»]*"
@@ -64,10 +64,10 @@ LINES = CutPattern(re.compile(r"\n"))
 WORDS = CutPattern(re.compile(r"\s"))
 
 BY_LINES: tuple[Level, ...] = (PARAGRAPHS, SENTENCE_LINES, LINES, SENTENCES, WORDS)
-"""For what is written in lines: a cut inside a line is worse than one inside a sentence."""
+"""For line-oriented text, where a cut inside a line is worse than one inside a sentence."""
 
 BY_SENTENCES: tuple[Level, ...] = (PARAGRAPHS, SENTENCES, LINES, WORDS)
-"""For what was broken into lines by a printer."""
+"""For text with layout line breaks, such as PDF pages."""
 
 
 def split_span(
@@ -78,69 +78,67 @@ def split_span(
     first: int | None = None,
     head: int = 0,
 ) -> Iterator[Span]:
-    """The parts of the span that have no more than `size` tokens, in order and none of them blank.
+    """Split a span into parts of at most `size` tokens, in order; no part is blank.
 
-    A part begins with the indentation of its first line and ends with its last visible letter.
-    Where `first` is given it is the first part's size. A heading that ends at `head` is not cut
-    off from what comes after it, if it takes less than a third of the first part.
+    A part starts with the indentation of its first line and ends with its last visible character.
+    `first` overrides the size of the first part. A heading that ends at `head` is not separated
+    from the text after it, unless it takes more than a third of the first part.
     """
-    text, room = offsets.text, size if first is None else first
+    text, limit = offsets.text, size if first is None else first
     end = _visible_end(text, *span)
-    start = _visible_start(text, span[0], end, room)
-    head = _skip_blank(text, head) if offsets.weigh(start, head) <= room // 3 else 0
+    start = _visible_start(text, span[0], end, limit)
+    head = _skip_blank(text, head) if offsets.weigh(start, head) <= limit // 3 else 0
     while start < end:
-        if _fits(offsets, start, end, room):
-            place = end
+        if _fits(offsets, start, end, limit):
+            cut = end
         else:
-            place = _cut(offsets, start, end, room, levels, head)
-        yield start, _visible_end(text, start, place)
-        room = size
-        start = _visible_start(text, place, end, room)
+            cut = _find_cut(offsets, start, end, limit, levels, head)
+        yield start, _visible_end(text, start, cut)
+        limit = size
+        start = _visible_start(text, cut, end, limit)
 
 
 def _fits(offsets: TokenOffsets, start: int, end: int, size: int) -> bool:
     return offsets.weigh(start, end) <= size and offsets.count(start, end) <= size
 
 
-def _cut(
+def _find_cut(
     offsets: TokenOffsets, start: int, end: int, size: int, levels: Sequence[Level], head: int
 ) -> int:
-    """Where the span from `start`, of which not all fits, ends best."""
-    place = _choose(offsets, start, end, size, levels, head)
-    # It may have more tokens than it seemed, where it begins or ends inside a word.
-    while place - start > 1 and offsets.count(start, place) > size:
-        place = (start + place) // 2
-    return place
+    """Find the best end of a part for a span that does not fit completely."""
+    cut = _choose_cut(offsets, start, end, size, levels, head)
+    # The exact count may be higher if the part starts or ends inside a word.
+    while cut - start > 1 and offsets.count(start, cut) > size:
+        cut = (start + cut) // 2
+    return cut
 
 
-def _choose(
+def _choose_cut(
     offsets: TokenOffsets, start: int, end: int, size: int, levels: Sequence[Level], head: int
 ) -> int:
     min_part, tiny_part = size // 4, size // 12
     window = min(offsets.reach(start, size), end)
     after = max(_skip_blank(offsets.text, start), min(head, window))
     for level in levels:
-        place = level.last(offsets.text, after, window)
-        if place is None:
+        cut = level.last(offsets.text, after, window)
+        if cut is None:
             continue
-        weight = offsets.weigh(start, place)
+        weight = offsets.weigh(start, cut)
         if weight >= min_part or (
-            weight >= tiny_part and _next_fits(offsets, place, end, size, level)
+            weight >= tiny_part and _next_fits(offsets, cut, end, size, level)
         ):
-            if offsets.weigh(place, end) >= min_part:
-                return place
-            # Only a min_part would be left: rather an earlier place, if there is a good one.
-            balanced = min(
-                place, offsets.reach(start, max(1, offsets.weigh(start, end) - min_part))
-            )
+            if offsets.weigh(cut, end) >= min_part:
+                return cut
+            # The rest would be too small: prefer an earlier cut if a good one exists.
+            balanced = min(cut, offsets.reach(start, max(1, offsets.weigh(start, end) - min_part)))
             earlier = level.last(offsets.text, after, balanced)
-            return earlier if earlier and offsets.weigh(start, earlier) >= min_part else place
+            return earlier if earlier and offsets.weigh(start, earlier) >= min_part else cut
     return window
 
 
-def _next_fits(offsets: TokenOffsets, place: int, end: int, size: int, level: Level) -> bool:
-    """Whether what comes after the place, up to the level's next, is short enough to be whole."""
-    start = _skip_blank(offsets.text, place)
+def _next_fits(offsets: TokenOffsets, cut: int, end: int, size: int, level: Level) -> bool:
+    """Check that the unit after the cut, up to the level's next boundary, fits into one chunk."""
+    start = _skip_blank(offsets.text, cut)
     window = offsets.reach(start, size)
     return window >= end or level.last(offsets.text, start, window) is not None
 
@@ -152,9 +150,9 @@ def _skip_blank(text: str, start: int) -> int:
 
 
 def _visible_start(text: str, start: int, end: int, size: int) -> int:
-    """The first visible letter, or the beginning of its line if only indentation is between.
+    """Return the first visible character, or the start of its line before its indentation.
 
-    Indentation of more than `size` characters is none, and would take the room of text.
+    Indentation of more than `size` characters is dropped: it would use up the chunk.
     """
     visible = min(_skip_blank(text, start), end)
     line = text.rfind("\n", max(start - 1, 0), visible) + 1

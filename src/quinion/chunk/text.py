@@ -1,4 +1,4 @@
-"""Plain text → chunks: paragraphs, as many together as fit."""
+"""Plain text splitter: as many paragraphs per chunk as fit."""
 
 from quinion.chunk.lines import LineCounter
 from quinion.chunk.splitter import split_span
@@ -7,7 +7,7 @@ from quinion.model.chunk import FileChunk
 
 
 def split_text(text: str, measure: Measure, size: int) -> list[FileChunk]:
-    """Chunks of at most `size` tokens, each with the lines that it stands on."""
+    """Split a text into chunks of at most `size` tokens, each with its line numbers."""
     offsets = TokenOffsets(text, measure)
     lines = LineCounter(text)
     return [

@@ -1,9 +1,9 @@
-"""How many tokens a span of a text has, without tokenizing it again.
+"""Token counts of spans, from one tokenization of the text.
 
-The text is tokenized once; a span's tokens are then counted by bisection. Between white space
-and white space that is exact. A span that begins or ends inside a word is another matter: a part
-of a word may have more tokens than the whole (a word of over 100 letters is a single unknown
-one), so such a span is measured by itself where the number matters.
+The text is tokenized once; the tokens of a span are then counted by bisection. That is exact for
+spans between white space. A span that starts or ends inside a word may differ: part of a word may
+have more tokens than the full word (a word of over 100 letters is a single unknown token). Where
+the number matters, such a span is tokenized separately.
 """
 
 from bisect import bisect_left
@@ -13,18 +13,18 @@ Span = tuple[int, int]
 """Start and end in a text."""
 
 Measure = Callable[[str], Sequence[int]]
-"""Gives the places, ascending, at which the embedding model's tokens of a text begin."""
+"""Returns the offsets of the embedding model's tokens in a text, ascending."""
 
 CHARACTERS = 8
-"""For each token that a span may have. Prose has four to five; what has more than this is data,
-or blank, and would be no use as a chunk however few tokens it were."""
+"""Most characters per token of a chunk. Prose has four to five; text with more is data or blank,
+and useless as a longer chunk."""
 
-# White space to any tokenizer. Python's has control characters too, which BERT's drops.
+# White space for any tokenizer. Python's includes control characters, which BERT's drops.
 _BLANKS = frozenset(" \t\n")
 
 
 class TokenOffsets:
-    """One text, and where its tokens are."""
+    """A text and the offsets of its tokens."""
 
     def __init__(self, text: str, measure: Measure) -> None:
         self.text = text
@@ -32,17 +32,17 @@ class TokenOffsets:
         self._starts = measure(text)
 
     def count(self, start: int, end: int) -> int:
-        """The tokens of the span as a text of its own."""
+        """Count the tokens of the span as a separate text."""
         if self._is_clean(start) and self._is_clean(end):
             return self._count(start, end)
         return len(self._measure(self.text[start:end]))
 
     def weigh(self, start: int, end: int) -> int:
-        """How much of a chunk's size the span takes: its tokens, or more if it is long."""
+        """Return the part of a chunk's size that the span uses: its tokens, or more if long."""
         return max(self._count(start, end), -(-(end - start) // CHARACTERS))
 
     def reach(self, start: int, size: int) -> int:
-        """The furthest end of a span from `start` that weighs no more than `size`."""
+        """Return the furthest end of a span from `start` whose weight is at most `size`."""
         beyond = bisect_left(self._starts, start) + size
         end = self._starts[beyond] if beyond < len(self._starts) else len(self.text)
         return min(end, start + CHARACTERS * size)
@@ -51,6 +51,6 @@ class TokenOffsets:
         return bisect_left(self._starts, end) - bisect_left(self._starts, start)
 
     def _is_clean(self, place: int) -> bool:
-        """Whether no word goes on across this place."""
+        """Check that no word extends across this offset."""
         around = self.text[max(place - 1, 0) : place + 1]
         return place in (0, len(self.text)) or not _BLANKS.isdisjoint(around)

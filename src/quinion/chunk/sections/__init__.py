@@ -1,1 +1,1 @@
-"""Sections of a document: chapters, policies, numbered paragraphs, tables."""
+"""Section detection: chapters, policies, numbered paragraphs, tables."""

@@ -1,7 +1,7 @@
-"""Contents pages and lists of policies: what a document says of its own sections.
+"""Tables of contents and lists of policies.
 
-Their lines are not sections, although they read like headings. They are also the best witness
-there is: a line that says what an entry says, on a page of its own, is that heading.
+Their lines look like headings but start no sections. They are also the strongest evidence for
+headings: a line elsewhere with the text of an entry is that heading.
 """
 
 import re
@@ -12,14 +12,14 @@ from dataclasses import dataclass
 from quinion.chunk.sections.numbering import best_chain
 from quinion.model.line import Line
 
-# So many lines above the first entry are the title of the list, and of its first group.
+# Lines above the first entry that belong to the list: its title and that of its first group.
 _TITLE_LINES = 3
-# A list of contents has at least so many entries in order, and they are this part of its lines.
+# Minimum of entries in ascending order, and their minimum share of the lines of the list.
 _FEWEST_ENTRIES = 4
 _ENTRY_SHARE = 0.4
-# Page numbers printed in a document run ahead of its pages by no more than this.
+# Printed page numbers exceed the page index by at most this.
 _NUMBERS_AHEAD = 30
-# Contents stand at the front: on one of so many pages, or of this part of all.
+# A table of contents is among the first pages: this many, or this share of all.
 _FRONT_PAGES = 12
 _FRONT_SHARE = 0.1
 
@@ -30,26 +30,26 @@ _NUMBERING = re.compile(r"^(?:\d+(?:\.\d+)*\.?|[A-Z]{1,4}\s?\d+(?:\.\d+)?:?)\s+"
 
 @dataclass(frozen=True, slots=True)
 class Contents:
-    """`lines` are the indices of the lines of contents, `titles` what their entries say.
+    """Line indices of the tables of contents, and the titles of their entries.
 
-    A title is there with its number and without, as `fold` makes it.
+    `titles` has each title with its number and without, normalized by `fold`.
     """
 
     lines: frozenset[int]
     titles: frozenset[str]
 
     def names(self, text: str) -> bool:
-        """Whether an entry says this."""
+        """Check that an entry has this text."""
         return fold(text) in self.titles
 
 
 def fold(text: str) -> str:
-    """The letters and digits of a text, by which titles are compared."""
+    """Reduce a text to its letters and digits, case-folded, to compare titles."""
     return "".join(letter for letter in text.casefold() if letter.isalnum())
 
 
 def find_contents(lines: Sequence[Line], furniture: frozenset[int]) -> Contents:
-    """Find the lists of contents."""
+    """Find the tables of contents."""
     pages: dict[int, list[int]] = defaultdict(list)
     for index, line in enumerate(lines):
         if index not in furniture:
@@ -68,7 +68,7 @@ def find_contents(lines: Sequence[Line], furniture: frozenset[int]) -> Contents:
 
 
 def _runs(lines: Sequence[Line], page: Sequence[int], last_number: int) -> Iterator[Sequence[int]]:
-    """The lists on a page: contents, then perhaps a list of policies."""
+    """Yield the lists on a page: a table of contents, then perhaps a list of policies."""
     run = _run(lines, page, last_number)
     if run:
         yield run
@@ -78,13 +78,13 @@ def _runs(lines: Sequence[Line], page: Sequence[int], last_number: int) -> Itera
 
 
 def _run(lines: Sequence[Line], page: Sequence[int], last_number: int) -> Sequence[int]:
-    """The lines of the page from the first entry to the last, if they are a list of contents."""
+    """Return the page's lines from the first entry to the last, if they form a list."""
     entries = [
         (place, (int(match["page"]),))
         for place, index in enumerate(page)
         if (match := _ENTRY.fullmatch(lines[index].text)) and int(match["page"]) <= last_number
     ]
-    # Two entries may be on one page, so the place breaks the tie.
+    # Two entries may have the same page number, so the position breaks the tie.
     chain = best_chain([(*number, place) for place, number in entries], strict=False)
     if len(chain) < _FEWEST_ENTRIES:
         return ()
@@ -98,7 +98,7 @@ def _run(lines: Sequence[Line], page: Sequence[int], last_number: int) -> Sequen
 
 
 def _reads_as_table(lines: Sequence[Line], entries: Sequence[int]) -> bool:
-    """Whether the entries are rows of figures: contents have words, and one number each."""
+    """Check whether the entries are rows of figures: contents have words and one number each."""
     wordless = 0
     for index in entries:
         title = _LEADER.sub("", lines[index].text)
@@ -108,7 +108,7 @@ def _reads_as_table(lines: Sequence[Line], entries: Sequence[int]) -> bool:
 
 
 def _titles(lines: Sequence[Line], run: Sequence[int]) -> Iterator[str]:
-    """What the entries say; one that takes two lines is there as a whole."""
+    """Yield the titles of the entries; a title on two lines is also joined."""
     before = ""
     for index in run:
         text = lines[index].text

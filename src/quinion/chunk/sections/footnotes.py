@@ -1,4 +1,4 @@
-"""Footnotes: small print at the foot of a page that begins with a number."""
+"""Footnote detection: small print at the foot of a page that starts with a number."""
 
 import re
 from collections import defaultdict
@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from quinion.chunk.sections.typography import Typography
 from quinion.model.line import Line
 
-# A number that could not be read may be missing between two notes.
+# Unreadable numbers that may be missing between two notes.
 _MOST_MISSING = 2
 
 _NOTE = re.compile(r"(\d{1,3})\s*(\D.*[^\W\d_]{2}.*)")
@@ -17,7 +17,7 @@ _FINISHED = tuple(".!?;:)”\"'’")
 
 @dataclass(slots=True)
 class Note:
-    """`lines` are indices; a note that runs over a page has lines on both."""
+    """A footnote. `lines` are indices; a note that continues on the next page has lines on both."""
 
     number: int
     lines: list[int] = field(default_factory=list)
@@ -28,7 +28,7 @@ def find_notes(
 ) -> list[Note]:
     """Find the footnotes, in order.
 
-    Where nothing but the text is known there are none: their lines stay where they stand.
+    Without layout there are none: their lines stay in the surrounding section.
     """
     pages: dict[int, list[int]] = defaultdict(list)
     for index, line in enumerate(lines):
@@ -41,13 +41,13 @@ def find_notes(
 
 
 def _foot(lines: Sequence[Line], page: Sequence[int], typography: Typography) -> list[int]:
-    """The small print below everything else on the page, from top to bottom."""
+    """Return the small print below the rest of the page, from top to bottom."""
     foot: list[int] = []
     for index in sorted(page, key=lambda index: _bottom(lines[index]), reverse=True):
         if not typography.is_small(lines[index]):
             break
         foot.append(index)
-    # A page of nothing but small print is a table or a map, not a note.
+    # A page of small print only is a table or a map, not a note.
     return foot[::-1] if len(foot) < len(page) else []
 
 
@@ -58,7 +58,7 @@ def _bottom(line: Line) -> float:
 def _read_foot(
     lines: Sequence[Line], foot: Sequence[int], page_number: int, notes: list[Note]
 ) -> None:
-    """Add the notes of one page, and to the last one what goes on from the page before."""
+    """Add the notes of one page, including the continuation of the previous page's last note."""
     current: Note | None = None
     if notes and lines[notes[-1].lines[-1]].page_number == page_number - 1:
         unfinished = not lines[notes[-1].lines[-1]].text.endswith(_FINISHED)

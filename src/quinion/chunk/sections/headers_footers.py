@@ -1,10 +1,10 @@
-"""What is on the pages and in no section: running headers and footers, and page numbers.
+"""Page furniture: running headers and footers, and page numbers. They are in no section.
 
-A line is one of these when it stands at the edge of its page and comes back. Coming back means
-that many pages have, at the same height and in the same print, lines that say the same, or
-that differ by the number of the page. A header that changes with the chapter is found with the
-others, because most lines at its height come back; the first line of a page's text is not,
-because no two are the same.
+A line is furniture if it is at the edge of its page and repeats. Repeating means that many pages
+have, at the same height and in the same font size and weight, lines with the same text or with
+text that differs only by the page number. A header that changes with the chapter is found too,
+because most lines at its height repeat. The first line of body text is not, because no two are
+equal.
 """
 
 import re
@@ -14,24 +14,24 @@ from collections.abc import Iterable, Iterator, Sequence, Set
 from quinion.chunk.sections.typography import is_horizontal, is_title
 from quinion.model.line import Line
 
-# How many lines from the top and from the bottom of a page are at its edge.
+# Lines from the top and from the bottom of a page that count as its edge.
 _EDGE_LINES = 4
-# Without boxes a line's height is its place on the page, and only the outermost are looked at.
+# Without boxes, a line's height is its position on the page, and only the outermost count.
 _EDGE_ROWS = 2
-# A header or footer is on at least this part of the pages, and on so many.
+# Minimum share and number of pages with a header or footer.
 _PAGE_SHARE = 0.2
 _FEWEST_PAGES = 3
-# Two page numbers that go up with the pages are no chance.
+# Two page numbers that increase with the pages are no coincidence.
 _FEWEST_NUMBERS = 2
-# Of the lines at one height, so many say what another says.
+# Minimum share of the lines at one height that repeat.
 _REPEATED_SHARE = 0.5
-# The lines of a bold header are no further apart than this part of their size.
+# Largest gap between the lines of a bold header, as a share of their size.
 _LEADING = 0.4
-# Heights are compared in steps of so many points.
+# Step in points by which heights are compared.
 _STEP = 4.0
 
 _NUMBER = re.compile(r"^\d+\b|(?<=\s)\d+\b")
-# What is numbered by itself may go up with the pages too, one to a page.
+# Items with a number of their own kind, which may also increase by one per page.
 _COUNTED = re.compile(r"(?:policy|site|table|figure|map|chapter|section|annex|appendix)\b", re.I)
 _PAGE_NUMBER = re.compile(
     r"(?:page|p\.?)?\s*[-–|]?\s*(?:\d{1,4}|[ivxl]{1,6})\s*[-–|]?\s*(?:of\s+\d{1,4}|p\s?a\s?g\s?e)?",
@@ -42,7 +42,7 @@ _Height = tuple[str, float, float | None, bool]
 
 
 def find_furniture(lines: Sequence[Line]) -> frozenset[int]:
-    """The indices of the lines that are running headers, footers or page numbers."""
+    """Return the line indices of running headers, footers and page numbers."""
     pages = _by_page(lines)
     heights: dict[_Height, list[int]] = defaultdict(list)
     variants: dict[str, list[int]] = defaultdict(list)
@@ -57,7 +57,7 @@ def find_furniture(lines: Sequence[Line]) -> frozenset[int]:
     for indices in heights.values():
         if len({lines[index].page_number for index in indices}) >= needed:
             found.update(_if_repeated(lines, indices, outermost))
-    # A page that is laid out otherwise has them at another height.
+    # A page with another layout has them at another height.
     for indices in variants.values():
         if len(found.intersection(indices)) >= needed:
             found.update(indices)
@@ -74,7 +74,7 @@ def _by_page(lines: Sequence[Line]) -> dict[int, list[int]]:
 
 
 def _edges(lines: Sequence[Line], page: Sequence[int]) -> Iterator[tuple[_Height, int]]:
-    """The lines at the edges of a page, each with its height and print."""
+    """Yield the lines at the edges of a page with height, font size and weight."""
     if any(lines[index].box is None for index in page):
         for place in range(min(_EDGE_ROWS, len(page))):
             yield ("first", place, None, False), page[place]
@@ -93,7 +93,7 @@ def _top(line: Line) -> float:
 
 
 def _outermost(lines: Sequence[Line], page: Sequence[int]) -> tuple[int, int]:
-    """The first line of a page and its last, by height."""
+    """Return the first and the last line of a page, by height."""
     ordered = sorted(page, key=lambda index: _top(lines[index]))
     return ordered[0], ordered[-1]
 
@@ -101,13 +101,13 @@ def _outermost(lines: Sequence[Line], page: Sequence[int]) -> tuple[int, int]:
 def _if_repeated(
     lines: Sequence[Line], indices: Sequence[int], outermost: Set[int]
 ) -> Iterator[int]:
-    """The headers or footers at one height, if most lines there come back.
+    """Yield the headers or footers at one height, if most lines there repeat.
 
-    One that does so seldom, or never, is on the header's place only if nothing is outside of
-    it and it is no sentence: pages without a header have text there.
+    A line that seldom or never repeats counts only if it is the outermost and not a sentence:
+    pages without a header have body text there.
     """
     variants = Counter(variant for index in indices for variant in _variants(lines[index]))
-    times = {index: max(variants[said] for said in _variants(lines[index])) for index in indices}
+    times = {index: max(variants[text] for text in _variants(lines[index])) for index in indices}
     if sum(count > 1 for count in times.values()) <= _REPEATED_SHARE * len(indices):
         return
     for index in indices:
@@ -119,7 +119,7 @@ def _if_repeated(
 def _second_lines(
     lines: Sequence[Line], pages: Iterable[Sequence[int]], found: Set[int]
 ) -> Iterator[int]:
-    """Where a header or footer takes two lines for once: at the edge, in its print, touching."""
+    """Yield second lines of headers and footers: at the edge, same font, adjacent."""
     for page in pages:
         known = [lines[index] for index in page if index in found]
         for _, index in _edges(lines, page):
@@ -133,9 +133,9 @@ def _second_lines(
 
 
 def _touch(one: Line, other: Line) -> bool:
-    """Whether one line is right above the other; bold ones may be a little apart.
+    """Check that one line is directly above the other; bold lines may have a small gap.
 
-    Lines that are side by side do not count: they are cells of a form.
+    Lines side by side do not count: they are cells of a form.
     """
     if one.box is None or other.box is None or one.size is None or one.size != other.size:
         return False
@@ -146,7 +146,7 @@ def _touch(one: Line, other: Line) -> bool:
 
 
 def _variants(line: Line) -> list[str]:
-    """What the line says, and what it says but for a number that may be the page's."""
+    """Return the text, and versions with each possible page number made relative to the page."""
     if _COUNTED.match(line.text):
         return [line.text]
     return [line.text] + [
@@ -156,7 +156,7 @@ def _variants(line: Line) -> list[str]:
 
 
 def _page_numbers(lines: Sequence[Line], pages: Iterable[Sequence[int]]) -> Iterator[int]:
-    """The outermost line of a page that is a number, where the numbers go up with the pages."""
+    """Yield outermost lines that are numbers, if the numbers increase with the pages."""
     found: dict[tuple[int, int], list[int]] = defaultdict(list)
     count = 0
     for page in pages:

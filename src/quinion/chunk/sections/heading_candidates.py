@@ -1,7 +1,7 @@
-"""Marks: lines at which sections begin, and how such lines are written.
+"""Marks, the lines at which sections start, and their patterns.
 
-`section_labels`, `section_numbers` and `section_headings` find them, each kind by its own
-evidence; here is what they share.
+This module has what `labels`, `numbered` and `headings` share; each finds one kind of mark by its
+own evidence.
 """
 
 import re
@@ -56,13 +56,12 @@ CAPTIONS: tuple[tuple[Kind, re.Pattern[str]], ...] = tuple(
 BARE_POLICY = re.compile(rf"({CODE})(\s*[:–—]\s*\S.*)")
 NUMBERED = re.compile(r"(\d{1,3}(?:\.\d{1,3}){0,2})\.?(?=\s)\s*(\S.*)")
 BETWEEN = " :.–—-|"
-"""What may stand between a label and the title after it."""
+"""Characters between a label and its title."""
 
 ALIGNED = 4.0
-"""Lines that begin within so many points from each other are aligned."""
+"""Tolerance in points for lines that start at the same x position."""
 
-# Lines of one heading are no further apart than this part of their size, and no more than so
-# many.
+# Largest gap between lines of one heading, as a share of their size, and their maximum number.
 _LEADING = 0.5
 _HEADING_LINES = 4
 _SAME_SIZE = 0.2
@@ -72,10 +71,10 @@ _TITLED_BELOW = frozenset({Kind.POLICY, Kind.CHAPTER, Kind.ANNEX, Kind.APPENDIX}
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """The heading of a section, or the beginning of a paragraph.
+    """The heading of a section, or the start of a numbered paragraph.
 
-    It takes the lines from `first` up to `last`. `size` is 0 where it is not known. `inner` is
-    a paragraph that is counted anew in the section around it.
+    It covers the lines from `first` to `last`. `size` is 0 if unknown. `inner` marks a paragraph
+    whose numbering restarts in the enclosing section.
     """
 
     kind: Kind
@@ -91,10 +90,9 @@ class Mark:
 
 @dataclass(frozen=True, slots=True)
 class DocumentLines:
-    """What marks are looked for in.
+    """The lines of a document that are searched for marks.
 
-    `free` are the indices of the lines that could be one, ascending: neither furniture nor
-    contents nor footnotes.
+    `free` are the indices of candidate lines, ascending: no furniture, contents or footnotes.
     """
 
     lines: Sequence[Line]
@@ -103,12 +101,12 @@ class DocumentLines:
     contents: Contents
 
     def below(self, index: int) -> int | None:
-        """The next line that could be a mark."""
+        """Return the next candidate line."""
         place = bisect_right(self.free, index)
         return self.free[place] if place < len(self.free) else None
 
     def read_mark(self, index: int, kind: Kind, name: str, rest: str) -> Mark:
-        """The mark that begins with a line, and what goes on in the same print below it."""
+        """Read the mark that starts at a line, with its continuation lines."""
         line = self.lines[index]
         last = index
         title = rest if kind is Kind.HEADING else rest.lstrip(BETWEEN)
@@ -127,7 +125,7 @@ class DocumentLines:
         return Mark(kind, index, last, name, title, line.size or 0.0, left)
 
     def goes_on(self, above: int, below: int) -> bool:
-        """Whether a heading's line is followed by another of the same heading."""
+        """Check that the line below continues the heading of the line above."""
         one, other = self.lines[above], self.lines[below]
         if one.page_number != other.page_number or one.box is None or other.box is None:
             return False
@@ -139,7 +137,7 @@ class DocumentLines:
 
 
 def count_of(name: str) -> int:
-    """The number that digits, a word or Roman numerals stand for; 0 if they are none."""
+    """Parse digits, a number word or a Roman numeral; 0 if it is none of these."""
     if name.isdigit():
         return int(name)
     if name.casefold() in WORDS:

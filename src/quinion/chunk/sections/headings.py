@@ -1,7 +1,7 @@
-"""Headings without a number: large or bold lines with a title's wording.
+"""Unnumbered headings: large or bold lines that read like a title.
 
-One that is no larger than the running text counts only where the text is not numbered, or
-where another mark comes right after it: a bold line in the middle of a paragraph is no heading.
+A heading no larger than the body text counts only if the text has no paragraph numbers, or if
+another mark follows directly: a bold line inside a paragraph is not a heading.
 """
 
 from collections.abc import Sequence, Set
@@ -10,24 +10,24 @@ from quinion.chunk.sections.heading_candidates import DocumentLines, Mark
 from quinion.chunk.sections.typography import is_title
 from quinion.model.section import Kind
 
-# There is white space above a heading, of at least this part of its size.
+# Minimum white space above a heading, as a share of its size.
 _SPACE_ABOVE = 0.3
-# A first page with fewer lines of running text is a cover, and its large print no heading.
+# A first page with fewer lines of body text is a cover, and its large print is no heading.
 _FEWEST_PROSE_LINES = 4
 _PROSE_LINE = 50
 
 
 def find_headings(document: DocumentLines, marks: Sequence[Mark], repeats: Set[int]) -> list[Mark]:
-    """The headings that are none of the marks.
+    """Find headings that are not among the marks.
 
-    `repeats` are lines that repeat the heading of one of these.
+    `repeats` are lines that repeat the heading of a mark.
     """
     taken = {index for mark in marks for index in range(mark.first, mark.last + 1)} | repeats
     numbered = any(mark.kind is Kind.PARA for mark in marks)
     opening = {mark.first for mark in marks}
     cover = 1 if _has_cover(document) else 0
     found: list[Mark] = []
-    # From the end, because what is a heading depends on what follows.
+    # In reverse, because a heading depends on what follows it.
     for mark in reversed(_read_titles(document, taken)):
         line = document.lines[mark.first]
         below = document.below(mark.last)
@@ -44,7 +44,7 @@ def find_headings(document: DocumentLines, marks: Sequence[Mark], repeats: Set[i
 
 
 def _read_titles(document: DocumentLines, taken: Set[int]) -> list[Mark]:
-    """What is printed as a heading and reads as one, with all its lines."""
+    """Return the candidates that look and read like headings, with all their lines."""
     titles: list[Mark] = []
     end = -1
     for index in document.free:
@@ -65,7 +65,7 @@ def _has_cover(document: DocumentLines) -> bool:
 
 
 def _stands_apart(document: DocumentLines, index: int) -> bool:
-    """Whether there is white space above the line, or it opens its page or column."""
+    """Check for white space above the line, or for the start of a page or column."""
     line = document.lines[index]
     before = document.lines[index - 1] if index else None
     if before is None or before.page_number != line.page_number:

@@ -1,8 +1,8 @@
-"""Sections that say what they are: `Chapter 5`, `Policy H1`, `Table 5-2`, `Annex B`.
+"""Labelled sections: `Chapter 5`, `Policy H1`, `Table 5-2`, `Annex B`.
 
-A label alone is not enough: "Table 2 shows" and "Policy H1 applies" begin lines too. A mark has
-to look like a heading, or the list of contents has to name it, or where neither can be known
-(after OCR) it has to be written as headings are.
+A label alone is not enough: lines also start with "Table 2 shows" and "Policy H1 applies". A mark
+must look like a heading or be in the table of contents. Without layout (after OCR), it must be
+punctuated like a heading.
 """
 
 import re
@@ -24,7 +24,7 @@ from quinion.chunk.sections.numbering import Number, best_chain
 from quinion.chunk.sections.typography import is_title
 from quinion.model.section import Kind
 
-# Policies without the word `Policy`, as `DM1: …`, are so many at least.
+# Minimum number of policies without the word `Policy`, e.g. `DM1: …`.
 _FEWEST_BARE = 4
 
 _SEPARATED = re.compile(r"\s*[:–—-]\s*\S")
@@ -33,7 +33,7 @@ _CONTINUED = re.compile(r"\bcont(?:inued|['’]?d|\.)", re.IGNORECASE)
 
 
 def find_labelled(document: DocumentLines) -> tuple[list[Mark], set[int]]:
-    """The sections with a label, and the lines that only repeat the heading of one of them."""
+    """Find the labelled sections, and the lines that only repeat one of their headings."""
     found: list[Mark] = []
     for index in document.free:
         found.extend(_read_label(document, index))
@@ -62,17 +62,14 @@ def _read_label(document: DocumentLines, index: int) -> Iterator[Mark]:
 
 
 def _is_heading(document: DocumentLines, mark: Mark, rest: str) -> bool:
-    """Whether a line with a label is the heading that it seems to be.
-
-    `rest` is what follows the label on the line.
-    """
+    """Check that a labelled line is a heading. `rest` is the text after the label."""
     line = document.lines[mark.first]
     if not _may_follow(rest, mark.title):
         return False
     if document.contents.names(line.text):
         return True
     if mark.kind is Kind.PART:
-        # A part is larger than what it is divided into; what is not is a part of a policy.
+        # A part has a larger heading than its chapters; otherwise it is a part of a policy.
         return document.typography.is_large(line)
     if line.size is None:
         return not rest or _SEPARATED.match(rest) is not None
@@ -90,8 +87,8 @@ def _is_caption(document: DocumentLines, mark: Mark, rest: str) -> bool:
         or document.contents.names(line.text)
     ):
         return True
-    # In the print of the running text, or none: only with a colon or dash, and not where the
-    # sentence of the line above has broken off.
+    # Same print as the body text, or unknown: requires a colon or dash, and no unfinished
+    # sentence in the line above.
     return _SEPARATED.match(rest) is not None and not _breaks_off(document, mark.first)
 
 
@@ -103,13 +100,13 @@ def _breaks_off(document: DocumentLines, below: int) -> bool:
 
 
 def _may_follow(rest: str, title: str) -> bool:
-    """Whether a title follows the label, and not the rest of a sentence."""
+    """Check that a title follows the label, not the rest of a sentence."""
     words = rest.lstrip(BETWEEN)
     return not words or (not words[0].islower() and words[0] not in ",;)" and is_title(title))
 
 
 def _find_bare_policies(document: DocumentLines, taken: Set[int]) -> Iterator[Mark]:
-    """Policies that are headed by their code alone, as `DM1: Housing`."""
+    """Find policies headed by their code only, e.g. `DM1: Housing`."""
     families: dict[str, list[Mark]] = defaultdict(list)
     for index in document.free:
         match = BARE_POLICY.fullmatch(document.lines[index].text)
@@ -130,7 +127,7 @@ def _find_bare_policies(document: DocumentLines, taken: Set[int]) -> Iterator[Ma
 
 
 def _are_called_policies(document: DocumentLines, codes: Set[str]) -> bool:
-    """Whether one of the codes is said to be a policy's: `policy DM1`. Aims have codes too."""
+    """Check that the text calls one of the codes a policy (`policy DM1`); aims have codes too."""
     said = (match for line in document.lines for match in _MENTION.finditer(line.text))
     return any(match[1] in codes for match in said)
 
@@ -140,16 +137,16 @@ def _digits(name: str) -> Number:
 
 
 def _counted_from_first(marks: Sequence[Mark], kind: Kind) -> list[Mark]:
-    """Without the marks of a kind, unless one of them is number 1."""
+    """Drop the marks of a kind, unless one of them has number 1."""
     if any(mark.kind is kind and mark.name in {"1", "I", "A"} for mark in marks):
         return list(marks)
     return [mark for mark in marks if mark.kind is not kind]
 
 
 def _without_repeats(marks: Sequence[Mark]) -> list[Mark]:
-    """One mark for a name: the largest, or the first of these.
+    """Keep one mark per name: the largest, and of these the first.
 
-    Repeats are headings of continued boxes and tables, and lists that name policies.
+    Repeats are headings of continued boxes and tables, and lists of policies.
     """
     best: dict[tuple[Kind, str], Mark] = {}
     for mark in marks:

@@ -1,8 +1,8 @@
-"""Sections that are counted: `9. Transport`, `3.2 Foundations`, `5.12 …`, `116. …`.
+"""Numbered sections: `9. Transport`, `3.2 Foundations`, `5.12 …`, `116. …`.
 
-There are three ways of counting. Headings and dotted paragraphs count each other: 5, 5.1, 5.2,
-6. Plain paragraphs are counted through the document: 1. to 243. And some documents count
-plain paragraphs anew in each policy, annex or chapter.
+There are three numbering schemes. Headings and dotted paragraphs share one sequence: 5, 5.1, 5.2,
+6. Plain paragraphs are numbered through the document: 1. to 243. Some documents restart the
+numbers of plain paragraphs in each policy, annex or chapter.
 """
 
 import re
@@ -14,9 +14,9 @@ from quinion.chunk.sections.numbering import Number, best_chain
 from quinion.chunk.sections.typography import is_title
 from quinion.model.section import CAPTIONED, Kind
 
-# A numbered heading weighs more in its chain than a paragraph: the same number may be a list's.
+# A numbered heading weighs more than a paragraph, whose number may belong to a list.
 _HEADING_WEIGHT = 1.5
-# A chain of paragraph numbers with fewer members is a list, or chance.
+# A shorter chain of paragraph numbers is a list or a coincidence.
 _SHORTEST_CHAIN = 8
 _FEWEST_DOTTED = 3
 
@@ -24,7 +24,7 @@ _PLAIN = re.compile(r"(\d{1,3})\.\s+(\S.*)")
 
 
 def find_numbered(document: DocumentLines, taken: Set[int]) -> list[Mark]:
-    """Numbered headings, and the paragraphs that are counted through the document."""
+    """Find numbered headings, and paragraphs numbered through the document."""
     outline = _find_outline(document, taken)
     headings = [mark for mark in outline if mark.kind is not Kind.PARA]
     dotted = [mark for mark in outline if mark.kind is Kind.PARA]
@@ -36,9 +36,9 @@ def find_numbered(document: DocumentLines, taken: Set[int]) -> list[Mark]:
 
 
 def find_inner(document: DocumentLines, marks: Sequence[Mark]) -> list[Mark]:
-    """Paragraphs that are counted anew in each policy, annex or chapter.
+    """Find paragraphs whose numbering restarts in each policy, annex or chapter.
 
-    They are told from lists by opening the section: nothing but headings is before the first.
+    Unlike lists, they open the section: only headings precede the first.
     """
     around = [mark for mark in marks if mark.kind not in CAPTIONED]
     candidates = {
@@ -56,7 +56,7 @@ def find_inner(document: DocumentLines, marks: Sequence[Mark]) -> list[Mark]:
 
 
 def _find_outline(document: DocumentLines, taken: Set[int]) -> list[Mark]:
-    """Numbered headings and paragraphs with dotted numbers: they count each other."""
+    """Find numbered headings and paragraphs with dotted numbers, which share one sequence."""
     marks: list[Mark] = []
     for index in document.free:
         match = NUMBERED.fullmatch(document.lines[index].text)
@@ -82,7 +82,7 @@ def _read_outlined(document: DocumentLines, index: int, name: str, rest: str) ->
 
 
 def _with_next_line(document: DocumentLines, mark: Mark) -> Mark:
-    """Where no print shows that a title has two lines, the list of contents does."""
+    """Join a title of two lines if the table of contents has it; for text without layout."""
     line, below = document.lines[mark.first], document.below(mark.last)
     if line.size is not None or below is None:
         return mark
@@ -91,9 +91,9 @@ def _with_next_line(document: DocumentLines, mark: Mark) -> Mark:
 
 
 def _find_plain(document: DocumentLines, taken: Set[int]) -> list[Mark]:
-    """Paragraphs that are counted through the whole document.
+    """Find paragraphs numbered through the document.
 
-    Where there are many lists that begin with 1, the numbers belong to these.
+    If many lists start with 1, the numbers belong to the lists.
     """
     marks = list(_read_plain(document, taken))
     chain = best_chain([mark.number for mark in marks])
@@ -104,7 +104,7 @@ def _find_plain(document: DocumentLines, taken: Set[int]) -> list[Mark]:
 
 
 def _read_plain(document: DocumentLines, taken: Set[int]) -> Iterator[Mark]:
-    """The lines that begin as numbered paragraphs or items of lists do."""
+    """Yield lines that start like numbered paragraphs or list items."""
     for index in document.free:
         line = document.lines[index]
         match = _PLAIN.fullmatch(line.text)
@@ -116,7 +116,7 @@ def _read_plain(document: DocumentLines, taken: Set[int]) -> Iterator[Mark]:
 
 
 def _count_on(candidates: Mapping[int, Mark], start: int, end: int) -> Iterator[Mark]:
-    """The paragraphs of one section, each as far left as the first."""
+    """Yield the paragraphs of one section, each aligned with the first."""
     first = candidates.get(start)
     if first is None or first.number != (1,):
         return

@@ -1,29 +1,28 @@
-"""Which numbers at the beginnings of lines count the document's sections.
+"""Chains of section numbers: which numbers at line starts belong to sections.
 
-A document has many lines that begin with a number: paragraphs, but also items of lists, table
-cells, years, and sentences that happen to break before a figure. The ones that count are the
-longest chain in which each follows the one before: 116 after 115, 5.13 or 6.1 after 5.12.
+Many lines start with a number: paragraphs, but also list items, table cells, years, and sentences
+that break before a figure. Section numbers form the longest chain in which each number follows the
+previous one: 116 after 115, 5.13 or 6.1 after 5.12.
 """
 
 from collections.abc import Sequence
 
 Number = tuple[int, ...]
 
-# What a gap in the numbering takes away, for each number that is missing, and at most. A
-# paragraph whose number cannot be read costs little; a stray number far ahead has to be
-# followed by several before it is believed.
+# Penalty of a gap per missing number, and the maximum of missing numbers counted. An unreadable
+# paragraph number costs little; a stray number far ahead needs several successors to be accepted.
 _MISSING = 0.4
 _MOST_MISSING = 5
-# Nothing so far back can be the one before.
+# Candidates for the previous number are at most this far back.
 _WINDOW = 300
 
 
 def best_chain(
     numbers: Sequence[Number], weights: Sequence[float] | None = None, *, strict: bool = True
 ) -> list[int]:
-    """The places of the numbers that form the best ascending chain.
+    """Return the positions of the numbers that form the best ascending chain.
 
-    Not `strict` means that gaps cost nothing.
+    Without `strict`, gaps cost nothing.
     """
     weights = weights or [1.0] * len(numbers)
     scores: list[float] = []
@@ -46,7 +45,7 @@ def best_chain(
 
 
 def follows(earlier: Number, later: Number) -> bool:
-    """Whether nothing can be missing between the two: 5.12, then 5.13, 5.12.1, 6 or 6.1."""
+    """Check that no number is missing in between: after 5.12 comes 5.13, 5.12.1, 6 or 6.1."""
     if later[: len(earlier)] == earlier:
         return later[len(earlier) :] == (1,)
     for depth, (old, new) in enumerate(zip(earlier, later, strict=False)):

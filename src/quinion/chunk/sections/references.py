@@ -1,9 +1,8 @@
-"""References to sections: what people write, and which sections they mean.
+"""References to sections: parsing and matching.
 
-A reference is one name or several, from the outside in: `Para 116`, `Policy PM1 Para 2`,
-`Chapter 5 Plan-making policies`. Names match without regard to case, spacing, the usual
-abbreviations (`Para.`, `Fig.`), Roman numerals of chapters, and dashes or dots in the numbers
-of tables and figures.
+A reference has one or more names, outermost first: `Para 116`, `Policy PM1 Para 2`,
+`Chapter 5 Plan-making policies`. Matching ignores case, spacing, common abbreviations (`Para.`,
+`Fig.`), Roman numerals of chapters, and dashes or dots in the numbers of tables and figures.
 """
 
 import re
@@ -45,8 +44,8 @@ _LABELS = {
 }
 _COUNTED_IN_ROMAN = frozenset({"chapter", "part", "section"})
 _DASHED = frozenset({"table", "figure", "map", "box"})
-# What is meant when nothing has exactly the name: people say section for chapter, and plans
-# number headings as they number paragraphs.
+# Alternatives if no section has exactly this name: people say section for chapter, and plans
+# number headings like paragraphs.
 _ALSO = {
     "para": ("section",),
     "section": ("chapter", "para"),
@@ -67,11 +66,11 @@ _BARE_NUMBER = re.compile(r"\d{1,3}(?:\.\d{1,3}){0,2}\.?")
 _CLAUSE = re.compile(r"\(\s*(\d{1,2})\s*\)")
 
 Name = tuple[str, str]
-"""A label and a number, or no label and a text, folded."""
+"""A label and a number, or an empty label and a text; normalized."""
 
 
 class Located(Protocol):
-    """A section or chunk; `path` has the references from the outermost section to its own."""
+    """A section or chunk. `path` has the references from the outermost section to its own."""
 
     @property
     def path(self) -> tuple[str, ...]: ...
@@ -81,15 +80,15 @@ T = TypeVar("T", bound=Located)
 
 
 def normalize_ref(text: str) -> str:
-    """The reference as it is compared: `Paragraph  116` and `PARA. 116` are `para 116`."""
+    """Normalize a reference: `Paragraph  116` and `PARA. 116` become `para 116`."""
     return " ".join(f"{label} {number}".strip() for label, number in _parse(text))
 
 
 def select(items: Sequence[T], asked: str) -> list[T]:
-    """The sections or chunks that the reference names, with all that lies inside.
+    """Return the sections or chunks that the reference names, with everything inside them.
 
-    `items` are in document order, and so is the result. It is empty where nothing has the name,
-    and where several sections have it: then `choices` says which.
+    `items` are in document order, and so is the result. It is empty if no section matches, or if
+    the reference is ambiguous: then `choices` lists the matches.
     """
     prefixes = _named(items, asked)
     if len(prefixes) != 1:
@@ -99,14 +98,14 @@ def select(items: Sequence[T], asked: str) -> list[T]:
 
 
 def choices(items: Sequence[Located], asked: str) -> list[str]:
-    """The full names of the sections that the reference can mean, in document order."""
+    """Return the full names of the sections that match the reference, in document order."""
     return [" ".join(_unfold(prefix)) for prefix in _named(items, asked)]
 
 
 def join_chunks(chunks: Iterable[SectionChunk]) -> str:
-    """The text of chunks in document order, without what they repeat of each other.
+    """Join the text of chunks in document order, without their overlaps.
 
-    Sections are apart by an empty line.
+    An empty line separates sections.
     """
     texts = []
     for _, group in groupby(chunks, key=lambda chunk: chunk.section_index):
@@ -120,7 +119,7 @@ def join_chunks(chunks: Iterable[SectionChunk]) -> str:
 
 
 def _named(items: Sequence[Located], asked: str) -> list[tuple[str, ...]]:
-    """The paths of the sections that have the name, each once."""
+    """Return the paths of the matching sections, without duplicates."""
     paths = list(dict.fromkeys(item.path for item in items))
     names: dict[str, Name] = {}
     for path in paths:
@@ -139,7 +138,7 @@ def _named(items: Sequence[Located], asked: str) -> list[tuple[str, ...]]:
 
 
 def _place(path: Sequence[Name], wanted: Sequence[Name]) -> int | None:
-    """Where the last of the wanted names stands in the path, if all are there, in order."""
+    """Return the position of the last wanted name, if the path has all of them in order."""
     place = -1
     for name in wanted:
         try:
@@ -150,7 +149,7 @@ def _place(path: Sequence[Name], wanted: Sequence[Name]) -> int | None:
 
 
 def _readings(asked: str) -> Iterator[list[Name]]:
-    """What the reference can mean, the likeliest first."""
+    """Yield the interpretations of the reference, the likeliest first."""
     names = _parse(asked)
     label, number = names[-1]
     rest = _after_label(asked)
@@ -170,7 +169,7 @@ def _readings(asked: str) -> Iterator[list[Name]]:
 
 
 def _parse(text: str) -> list[Name]:
-    """The names in a reference, from the outside in; a text without a label is one name."""
+    """Parse the names in a reference, outermost first; a text without a label is one name."""
     folded = " ".join(text.casefold().split())
     matches = []
     position = 0
@@ -191,7 +190,7 @@ def _parse(text: str) -> list[Name]:
 
 
 def _is_number(match: re.Match[str]) -> bool:
-    """Whether what follows the label numbers it; "Part of the plan" is a heading."""
+    """Check that a number follows the label; "Part of the plan" is a heading."""
     label, number = _LABELS[match["label"]], match["number"]
     if any(letter.isdigit() for letter in number):
         return True
@@ -216,14 +215,14 @@ def _after_label(asked: str) -> str:
 
 
 def _fold(text: str) -> str:
-    """Letters, digits and inner dots, apart by nothing."""
+    """Reduce a text to letters, digits and inner dots."""
     return "".join(letter for letter in text.casefold() if letter.isalnum() or letter == ".").strip(
         "."
     )
 
 
 def _unfold(path: Sequence[str]) -> Iterator[str]:
-    """The references of a path, without what each repeats of the one before."""
+    """Yield the references of a path, without those that the next one repeats."""
     for place, ref in enumerate(path):
         inner = path[place + 1] if place + 1 < len(path) else ""
         if not inner.startswith(ref):

@@ -1,12 +1,12 @@
-"""Lines → sections → chunks that never cross from one section into another.
+"""Section splitter: lines to sections to chunks that never cross a section boundary.
 
-The document's text is its lines, joined by line breaks, over page breaks too. Each line is in
-exactly one section, but for running headers, footers and page numbers, which are in none. A
-section's text is what stands in its spans, joined by line breaks; it begins with its heading
-or number. What is inside a section in the sense of the outline (the paragraphs of a chapter)
-are sections of their own, whose `path` leads through it.
+The document's text is its lines joined by line breaks, across page breaks too. Each line is in
+exactly one section, except running headers, footers and page numbers, which are in none. A
+section's text is the text of its spans joined by line breaks; it starts with its heading or
+number. Subsections (the paragraphs of a chapter) are separate sections, whose `path` includes the
+enclosing ones.
 
-What comes before the first heading, and the first page's large print, is `Front matter`.
+The text before the first heading, and the large print of the first page, is `Front matter`.
 """
 
 from bisect import bisect_right
@@ -30,18 +30,18 @@ from quinion.model.section import CAPTIONED, Kind, Section, SectionChunk, Span
 
 LINE_BREAK = "\n"
 
-# After a table a line of so many characters, as far left as its caption, is running text again.
+# After a table, a line of this length that is aligned with the caption is body text again.
 _PROSE_LINE = 60
 _ALIGNED = 4.0
 
 
 def document_text(lines: Sequence[Line]) -> str:
-    """The text that the spans of sections are parts of."""
+    """Join the lines to the text that the spans of sections refer to."""
     return LINE_BREAK.join(line.text for line in lines)
 
 
 def find_sections(lines: Sequence[Line]) -> list[Section]:
-    """The sections of a document, from the lines of all its pages, in document order."""
+    """Find the sections of a document, in document order, from the lines of all its pages."""
     outline = _read_outline(lines)
     nodes = [node for node in _build(lines, outline).nodes if node.lines]
     refs = _name(nodes)
@@ -66,7 +66,7 @@ def find_sections(lines: Sequence[Line]) -> list[Section]:
 
 
 def chunk_sections(lines: Sequence[Line], sizes: Sizes = STANDARD) -> list[SectionChunk]:
-    """Split each section by itself; one that is short enough is one chunk."""
+    """Split each section separately; a short section is one chunk."""
     starts = _starts(lines)
     chunks: list[SectionChunk] = []
     for section in find_sections(lines):
@@ -88,7 +88,7 @@ def chunk_sections(lines: Sequence[Line], sizes: Sizes = STANDARD) -> list[Secti
 
 @dataclass(frozen=True, slots=True)
 class _Outline:
-    """What every line is: a mark begins with it, or it is in contents or a note, or neither."""
+    """Classification of the lines: marks, contents, footnotes and furniture."""
 
     typography: Typography
     furniture: frozenset[int]
@@ -147,7 +147,7 @@ def _build(lines: Sequence[Line], outline: _Outline) -> Tree:
 
 
 def _ensure_open(tree: Tree, index: int, line: Line, outline: _Outline, heading_ends: int) -> None:
-    """See to it that a section is open in which the line belongs."""
+    """Ensure that the section for this line is open."""
     here = tree.here
     if index in outline.contents:
         only_heading = here is not None and index == heading_ends + 1 and here.kind is Kind.HEADING
@@ -160,10 +160,10 @@ def _ensure_open(tree: Tree, index: int, line: Line, outline: _Outline, heading_
 
 
 def _has_ended(here: Node, line: Line, outline: _Outline) -> bool:
-    """Whether a figure or table is over although no mark says so.
+    """Check whether a figure or table has ended without a new mark.
 
-    A figure is its caption. A table goes on up to the next mark where paragraphs are numbered,
-    and else to the first line that is running text.
+    A figure is only its caption. A table extends to the next mark if paragraphs are numbered, else
+    to the first line of body text.
     """
     if here.kind not in CAPTIONED:
         return False
@@ -173,7 +173,7 @@ def _has_ended(here: Node, line: Line, outline: _Outline) -> bool:
 
 
 def _is_prose(line: Line, here: Node, outline: _Outline) -> bool:
-    """Whether the line is running text, and not in the table that we are in."""
+    """Check that the line is body text and not in the current table."""
     return (
         line.box is not None
         and len(line.text) >= _PROSE_LINE
@@ -184,9 +184,9 @@ def _is_prose(line: Line, here: Node, outline: _Outline) -> bool:
 
 
 def _is_table_head(here: Node | None, mark: Mark, lines: Sequence[Line], outline: _Outline) -> bool:
-    """Whether what looks like a heading is the first row of a table.
+    """Check whether an apparent heading is the first row of a table.
 
-    After a heading there is another mark, or running text.
+    A heading is followed by another mark or by body text.
     """
     if here is None or here.kind not in CAPTIONED or mark.kind is not Kind.HEADING:
         return False
@@ -199,7 +199,7 @@ def _is_table_head(here: Node | None, mark: Mark, lines: Sequence[Line], outline
 
 
 def _name(nodes: Sequence[Node]) -> dict[Node, str]:
-    """The reference of each node, and of those around it that have no line of their own."""
+    """Compute the reference of each node, and of its ancestors without lines."""
     refs: dict[Node, str] = {}
     labels = Counter(_label(node) for node in nodes)
     for node in nodes:
@@ -219,7 +219,7 @@ def _label(node: Node) -> str:
 
 
 def _owner(node: Node) -> Node:
-    """The nearest section around it that has a number or a label."""
+    """Return the nearest enclosing section with a number or a label."""
     around = list(_ancestors(node))[1:]
     labelled = [one for one in around if one.kind is not Kind.HEADING and one.kind not in LEAVES]
     return (labelled or around)[0]
@@ -237,7 +237,7 @@ def _path(node: Node, refs: dict[Node, str]) -> tuple[str, ...]:
 
 
 def _starts(lines: Sequence[Line]) -> list[int]:
-    """Where each line begins in the document's text."""
+    """Return the offset of each line in the document's text."""
     return list(accumulate((len(line.text) + 1 for line in lines), initial=0))
 
 
@@ -254,7 +254,7 @@ def _spans(lines: Sequence[Line], starts: Sequence[int], own: Sequence[int]) -> 
 def _pages(
     lines: Sequence[Line], starts: Sequence[int], spans: Sequence[Span], part: Span
 ) -> tuple[int, ...]:
-    """The pages on which a part of a section's text lies."""
+    """Return the pages of a part of a section's text."""
     pages: set[int] = set()
     offset = 0
     for start, end in spans:

@@ -1,4 +1,4 @@
-"""Which section lies in which."""
+"""Nesting of sections: builds the section tree."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -10,17 +10,17 @@ LEAVES = CAPTIONED | {Kind.FRONT, Kind.CONTENTS, Kind.FOOTNOTE}
 _ANNEXES = frozenset({Kind.ANNEX, Kind.APPENDIX, Kind.SCHEDULE})
 _OUTERMOST = _ANNEXES | {Kind.PART, Kind.CHAPTER}
 
-# Sizes that differ by less are one.
+# Sizes that differ by less count as equal.
 _SAME_SIZE = 0.2
-# A heading that starts further left than a policy is outside the policy's box.
+# A heading that starts this far left of a policy is outside the policy's box.
 _OUTDENT = 3.0
-# One that starts much further right is not in a box, but centred.
+# A heading that starts this far right is centered, not in a box.
 _CENTRED = 40.0
 
 
 @dataclass(slots=True, eq=False)
 class Node:
-    """A section while it is being filled."""
+    """A section under construction."""
 
     mark: Mark
     parent: "Node | None" = None
@@ -28,15 +28,15 @@ class Node:
 
     @property
     def kind(self) -> Kind:
-        """What it is."""
+        """The kind of section."""
         return self.mark.kind
 
 
 def name_chapters(marks: Sequence[Mark]) -> list[Mark]:
-    """Give the heading before paragraph 5.1 the number 5, where no chapter has it.
+    """Number the heading before paragraph 5.1 as chapter 5, if no chapter has that number.
 
-    Where there is no heading either, the chapter begins with the paragraph, on no line of its
-    own: its mark ends before it begins.
+    Without a heading, the chapter starts at the paragraph and has no lines: its mark ends before
+    it starts.
     """
     known = {mark.number for mark in marks if mark.kind is Kind.CHAPTER}
     result: list[Mark] = []
@@ -65,7 +65,7 @@ def _begin_chapter(marks: list[Mark], before: Mark, number: int) -> None:
 
 
 class Tree:
-    """Nodes in document order, and the path to where we are."""
+    """Nodes in document order, and the path of open sections."""
 
     def __init__(self, marks: Sequence[Mark]) -> None:
         self.nodes: list[Node] = []
@@ -74,11 +74,11 @@ class Tree:
 
     @property
     def here(self) -> Node | None:
-        """The innermost section that is open."""
+        """The innermost open section."""
         return self._path[-1] if self._path else None
 
     def open(self, mark: Mark) -> Node:
-        """Begin a section inside what it does not close."""
+        """Open a section, and close the open ones that it ends."""
         for place, node in enumerate(self._path):
             if self._closes(mark, node):
                 del self._path[place:]
@@ -89,11 +89,11 @@ class Tree:
         return node
 
     def close(self) -> None:
-        """End the innermost section; what is around it goes on."""
+        """Close the innermost section; its ancestors stay open."""
         self._path.pop()
 
     def beside(self, mark: Mark) -> Node:
-        """A section that is here and does not interrupt: a footnote."""
+        """Add a section that does not interrupt the current one: a footnote."""
         around = [node for node in self._path if node.kind in _OUTERMOST | {Kind.HEADING}]
         node = Node(mark, around[-1] if around else None)
         self.nodes.append(node)
@@ -112,7 +112,7 @@ class Tree:
 
 
 def _next_numbers(marks: Sequence[Mark]) -> dict[int, tuple[int, ...]]:
-    """For each heading, the number of the paragraph, section or chapter that comes next."""
+    """Map each heading to the number of the next paragraph, section or chapter."""
     upcoming: tuple[int, ...] = ()
     result: dict[int, tuple[int, ...]] = {}
     for mark in reversed(marks):
@@ -136,7 +136,7 @@ def _closes_part(mark: Mark, node: Node, _: tuple[int, ...]) -> bool:
 
 
 def _closes_chapter(mark: Mark, node: Node, upcoming: tuple[int, ...]) -> bool:
-    """Also a heading of its size, unless the numbers show that the chapter goes on."""
+    """A heading of the same size also closes it, unless the next number is in the chapter."""
     if mark.kind is Kind.HEADING:
         goes_on = len(upcoming) > 1 and upcoming[:1] == node.mark.number[:1]
         return _as_large(mark, node) and node.mark.size > 0 and not goes_on
@@ -163,12 +163,12 @@ def _closes_heading(mark: Mark, node: Node, _: tuple[int, ...]) -> bool:
 
 
 def _is_outside(mark: Mark, node: Node) -> bool:
-    """Whether the mark starts left of the box that the node is in."""
+    """Check that the mark starts left of the node's box."""
     return _OUTDENT < node.mark.left - mark.left < _CENTRED
 
 
 def _closes_policy(mark: Mark, node: Node, upcoming: tuple[int, ...]) -> bool:
-    """Not a heading inside the policy's box: of its size or smaller, and no further left."""
+    """A heading inside the policy's box does not close it: not larger, and not further left."""
     if mark.kind is Kind.HEADING:
         larger = mark.size > node.mark.size + _SAME_SIZE
         return larger or _is_outside(mark, node) or bool(upcoming)

@@ -1,4 +1,4 @@
-"""How a document is printed: the size of its running text, and what stands out from it."""
+"""Typography of a document: the size of its body text, and the lines that stand out."""
 
 import re
 from collections import Counter
@@ -7,17 +7,17 @@ from dataclasses import dataclass
 
 from quinion.model.line import Line
 
-# Larger than the running text by this much is meant as a heading.
+# Size ratio to the body text from which a line counts as a heading.
 _LARGER = 1.12
-# Smaller by this much is meant as a note.
+# Size ratio to the body text up to which a line counts as a note.
 _SMALLER = 0.94
-# Where more of the text is bold than this, bold says nothing.
+# If a larger share of the text is bold, bold is not significant.
 _BOLD_SHARE = 0.4
-# A line is no taller than so many times its size; what is was written up or down the page.
+# Maximum height of a horizontal line, as a multiple of its size.
 _TALLEST = 2.0
-# A heading is shorter than this, in characters.
+# Longest heading, in characters.
 _LONGEST_TITLE = 160
-# Running text has lines of so many characters at least; table cells seldom have.
+# Minimum line length of body text, in characters; table cells are seldom that long.
 _PROSE_LINE = 50
 
 _ENDS_LIKE_PROSE = re.compile(r"(?:[,;:.]|\b(?:and|or|the|of|to|a|in|for|with|by))$", re.IGNORECASE)
@@ -25,32 +25,32 @@ _ENDS_LIKE_PROSE = re.compile(r"(?:[,;:.]|\b(?:and|or|the|of|to|a|in|for|with|by
 
 @dataclass(frozen=True, slots=True)
 class Typography:
-    """`body_size` is None where nothing but the text is known."""
+    """Body text size and use of bold. `body_size` is None without layout."""
 
     body_size: float | None
     bold_is_rare: bool
 
     def is_large(self, line: Line) -> bool:
-        """Whether the line is larger than the running text."""
+        """Check that the line is larger than the body text."""
         if line.size is None or self.body_size is None:
             return False
         return line.size >= self.body_size * _LARGER and is_horizontal(line)
 
     def is_small(self, line: Line) -> bool:
-        """Whether the line is smaller than the running text."""
+        """Check that the line is smaller than the body text."""
         if line.size is None or self.body_size is None:
             return False
         return line.size <= self.body_size * _SMALLER
 
     def stands_out(self, line: Line) -> bool:
-        """Whether the line is printed as headings are: larger, or bold where little is."""
+        """Check that the line is printed like a heading: larger, or bold where bold is rare."""
         if self.is_large(line):
             return True
         return line.bold and self.bold_is_rare and not self.is_small(line) and is_horizontal(line)
 
 
 def measure(lines: Sequence[Line]) -> Typography:
-    """The size that most letters have, and whether bold is rare enough to mean something."""
+    """Measure the most common font size, and whether bold is rare enough to be significant."""
     letters: Counter[float] = Counter()
     bold = 0
     printed = [line for line in lines if line.size is not None]
@@ -65,7 +65,7 @@ def measure(lines: Sequence[Line]) -> Typography:
 
 
 def is_title(text: str) -> bool:
-    """Whether the text could be a title: short, of letters, and not part of a sentence."""
+    """Check that the text can be a title: short, of letters, and not part of a sentence."""
     letters = sum(letter.isalpha() for letter in text)
     return (
         len(text) <= _LONGEST_TITLE
@@ -77,7 +77,7 @@ def is_title(text: str) -> bool:
 
 
 def is_horizontal(line: Line) -> bool:
-    """Whether the line is written across the page, not up or down."""
+    """Check that the line is horizontal, not vertical."""
     if line.box is None or line.size is None:
         return True
     return line.box[3] - line.box[1] < line.size * _TALLEST
