@@ -74,10 +74,9 @@ class _Splitter:
         """Check whether a region joins the next one, which keeps its name."""
         both = self._weigh(region.first, following.last)
         if region.scope.is_function:
-            room = self._size - self._size // HEADING_SHARE
-            return both <= room and _qualified_names(region.scope) == _qualified_names(
-                following.scope
-            )
+            limit = self._size - self._size // HEADING_SHARE
+            names = _qualified_names(region.scope)
+            return both <= limit and names == _qualified_names(following.scope)
         return (
             not self._has_statement(region)
             and (region.scope.outer is None or region.scope in following.scope.path)
@@ -114,7 +113,7 @@ class _Splitter:
     def _chunk(self, region: Scope, start: int, end: int) -> FileChunk:
         first, last = self._lines.at(start), self._lines.at(end - 1)
         tokens = self._offsets.count(start, end)
-        scope = region.around(first, last)
+        scope = region.innermost(first, last)
         limit = min(self._size // HEADING_SHARE, self._size - tokens)
         heading, _ = fit_heading(_labels(scope.path, first, last), self._measure, limit)
         return FileChunk(

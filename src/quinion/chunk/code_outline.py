@@ -43,12 +43,12 @@ class Scope:
         """The enclosing classes and functions, outermost first, and this one."""
         return [] if self.outer is None else [*self.outer.path, self]
 
-    def around(self, first: int, last: int) -> "Scope":
+    def innermost(self, first: int, last: int) -> "Scope":
         """Return the innermost scope, at or below this one, that contains all these lines."""
         index = bisect_right(self.inner, first, key=lambda scope: scope.first) - 1
         if index < 0 or self.inner[index].last < last:
             return self
-        return self.inner[index].around(first, last)
+        return self.inner[index].innermost(first, last)
 
 
 @dataclass(frozen=True, slots=True)

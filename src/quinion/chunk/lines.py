@@ -8,13 +8,13 @@ class LineCounter:
 
     def __init__(self, text: str) -> None:
         self._text = text
-        self._place = 0
+        self._offset = 0
         self._line = 1
 
-    def at(self, place: int) -> int:
+    def at(self, offset: int) -> int:
         """Return the number of the line with this offset."""
-        self._line += self._text.count("\n", self._place, place)
-        self._place = place
+        self._line += self._text.count("\n", self._offset, offset)
+        self._offset = offset
         return self._line
 
 

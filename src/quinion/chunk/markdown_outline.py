@@ -118,19 +118,19 @@ def _find_levels(tokens: Sequence[Token], starts: Sequence[int], front: int) -> 
     A heading is not separated from the block after it, nor a table header from its first row.
     """
     depths = {front: 0}
-    stuck: set[int] = set()
+    no_cut: set[int] = set()
     under_heading = False
     for token in tokens:
         if token.map is None or token.nesting < 0 or token.type == "inline":
             continue
-        place = starts[token.map[0]]
+        offset = starts[token.map[0]]
         if token.type == "tbody_open" or (under_heading and token.level == 0):
-            stuck.add(place)
-        if place not in stuck:
-            depths.setdefault(place, token.level)
+            no_cut.add(offset)
+        if offset not in no_cut:
+            depths.setdefault(offset, token.level)
         if token.level == 0:
             under_heading = token.type == "heading_open"
     return [
-        CutPositions(sorted(place for place, depth in depths.items() if depth <= deepest))
+        CutPositions(sorted(offset for offset, depth in depths.items() if depth <= deepest))
         for deepest in sorted(set(depths.values()))
     ]

@@ -33,7 +33,7 @@ class TokenOffsets:
 
     def count(self, start: int, end: int) -> int:
         """Count the tokens of the span as a separate text."""
-        if self._is_clean(start) and self._is_clean(end):
+        if self._is_boundary(start) and self._is_boundary(end):
             return self._count(start, end)
         return len(self._measure(self.text[start:end]))
 
@@ -50,7 +50,7 @@ class TokenOffsets:
     def _count(self, start: int, end: int) -> int:
         return bisect_left(self._starts, end) - bisect_left(self._starts, start)
 
-    def _is_clean(self, place: int) -> bool:
+    def _is_boundary(self, offset: int) -> bool:
         """Check that no word extends across this offset."""
-        around = self.text[max(place - 1, 0) : place + 1]
-        return place in (0, len(self.text)) or not _BLANKS.isdisjoint(around)
+        around = self.text[max(offset - 1, 0) : offset + 1]
+        return offset in (0, len(self.text)) or not _BLANKS.isdisjoint(around)

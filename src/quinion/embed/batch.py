@@ -19,11 +19,11 @@ def form_batches(lengths: Sequence[int], budget: int = TOKEN_BUDGET) -> list[lis
     threads the last batches to finish are short.
     """
     batches: list[list[int]] = []
-    room = 0
+    slots = 0
     for index in sorted(range(len(lengths)), key=lengths.__getitem__, reverse=True):
-        if room == 0:
+        if slots == 0:
             batches.append([])
-            room = max(1, budget // lengths[index])
+            slots = max(1, budget // lengths[index])
         batches[-1].append(index)
-        room -= 1
+        slots -= 1
     return batches

@@ -23,35 +23,35 @@ class EmbeddingCache:
 
     def __init__(self, capacity: int, dimensions: int) -> None:
         self._rows: Vectors = np.empty((capacity, dimensions), np.float32)
-        self._places: OrderedDict[bytes, int] = OrderedDict()
+        self._row_by_digest: OrderedDict[bytes, int] = OrderedDict()
         self._lock = Lock()
 
-    def recall(self, texts: Sequence[str]) -> dict[str, Vectors]:
+    def get(self, texts: Sequence[str]) -> dict[str, Vectors]:
         """Return the cached vectors, by text."""
         digests = {text: _digest(text) for text in texts}
         with self._lock:
             found = {}
             for text, digest in digests.items():
-                if (place := self._places.get(digest)) is not None:
-                    self._places.move_to_end(digest)
-                    found[text] = self._rows[place].copy()
+                if (row := self._row_by_digest.get(digest)) is not None:
+                    self._row_by_digest.move_to_end(digest)
+                    found[text] = self._rows[row].copy()
             return found
 
-    def keep(self, texts: Sequence[str], vectors: Vectors) -> None:
+    def put(self, texts: Sequence[str], vectors: Vectors) -> None:
         """Add a vector for each text and evict the least recently used ones."""
         digests = [_digest(text) for text in texts]
         with self._lock:
             for digest, vector in zip(digests, vectors, strict=True):
-                place = self._places.pop(digest, None)
-                if place is None:
-                    place = self._free_row()
-                self._places[digest] = place
-                self._rows[place] = vector
+                row = self._row_by_digest.pop(digest, None)
+                if row is None:
+                    row = self._free_row()
+                self._row_by_digest[digest] = row
+                self._rows[row] = vector
 
     def _free_row(self) -> int:
-        if len(self._places) < len(self._rows):
-            return len(self._places)
-        return self._places.popitem(last=False)[1]
+        if len(self._row_by_digest) < len(self._rows):
+            return len(self._row_by_digest)
+        return self._row_by_digest.popitem(last=False)[1]
 
 
 def _digest(text: str) -> bytes:

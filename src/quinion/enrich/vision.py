@@ -118,8 +118,8 @@ class Vision:
 
     def _explain(self, refused: Refused) -> EnricherUnavailable:
         """Explain an error status and how to fix it."""
-        said = f": {refused.words}" if refused.words else ""
-        what = f"{self._client.where} answers {refused.status}{said}"
+        detail = f": {refused.words}" if refused.words else ""
+        what = f"{self._client.where} answers {refused.status}{detail}"
         if refused.status in _NOT_THIS_PICTURE:
             return NotDescribed(
                 f"{what}. Set DOCLIBRARY_VISION_MODEL to a model that accepts images."

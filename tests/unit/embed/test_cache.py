@@ -1,4 +1,4 @@
-"""Vectors are remembered by text: exactly, no more than there is capacity for, from any thread."""
+"""The cache of vectors is exact, bounded by its capacity, and thread-safe."""
 
 from collections import OrderedDict
 from collections.abc import Sequence
@@ -32,18 +32,20 @@ def vectors_of(texts: Sequence[str], number: int = 0) -> Vectors:
     capacity=st.integers(1, 4),
     steps=st.lists(st.tuples(st.booleans(), st.lists(TEXTS, max_size=6, unique=True))),
 )
-def test_it_has_what_was_met_last(capacity: int, steps: list[tuple[bool, list[str]]]) -> None:
-    remembered, expected = EmbeddingCache(capacity, DIMENSIONS), OrderedDict[str, Vectors]()
+def test_it_keeps_the_most_recently_used(
+    capacity: int, steps: list[tuple[bool, list[str]]]
+) -> None:
+    cache, expected = EmbeddingCache(capacity, DIMENSIONS), OrderedDict[str, Vectors]()
     for number, (keeps, texts) in enumerate(steps):
         if keeps:
-            remembered.keep(texts, vectors_of(texts, number))
+            cache.put(texts, vectors_of(texts, number))
             for text in texts:
                 expected[text] = vector_of(text, number)
                 expected.move_to_end(text)
                 if len(expected) > capacity:
                     expected.popitem(last=False)
         else:
-            found = remembered.recall(texts)
+            found = cache.get(texts)
             known = [text for text in texts if text in expected]
             assert list(found) == known
             for text in known:
@@ -51,15 +53,15 @@ def test_it_has_what_was_met_last(capacity: int, steps: list[tuple[bool, list[st
                 expected.move_to_end(text)
 
 
-def test_what_is_recalled_is_the_callers_own() -> None:
-    remembered = EmbeddingCache(1, DIMENSIONS)
-    remembered.keep(["a"], vectors_of(["a"]))
-    remembered.recall(["a"])["a"][:] = 0
-    np.testing.assert_array_equal(remembered.recall(["a"])["a"], vector_of("a"))
+def test_a_cached_vector_is_a_copy() -> None:
+    cache = EmbeddingCache(1, DIMENSIONS)
+    cache.put(["a"], vectors_of(["a"]))
+    cache.get(["a"])["a"][:] = 0
+    np.testing.assert_array_equal(cache.get(["a"])["a"], vector_of("a"))
 
 
 def test_many_threads_never_get_the_vector_of_another_text() -> None:
-    remembered = EmbeddingCache(16, DIMENSIONS)
+    cache = EmbeddingCache(16, DIMENSIONS)
     texts = [str(number) for number in range(40)]
     vectors = {text: vector_of(text) for text in texts}
 
@@ -67,12 +69,12 @@ def test_many_threads_never_get_the_vector_of_another_text() -> None:
         random, recalled = Random(seed), 0
         for _ in range(300):
             some = random.sample(texts, 8)
-            found = remembered.recall(some)
+            found = cache.get(some)
             for text, vector in found.items():
                 np.testing.assert_array_equal(vector, vectors[text])
             recalled += len(found)
             missing = [text for text in some if text not in found]
-            remembered.keep(missing, vectors_of(missing))
+            cache.put(missing, vectors_of(missing))
         return recalled
 
     with ThreadPoolExecutor(8) as pool:

@@ -114,7 +114,7 @@ def _titles(lines: Sequence[Line], run: Sequence[int]) -> Iterator[str]:
         text = lines[index].text
         match = _ENTRY.fullmatch(text)
         title = match["title"] if match else text
-        for said in (title, f"{before} {title}"):
-            yield fold(said)
-            yield fold(_NUMBERING.sub("", said.strip()))
+        for entry in (title, f"{before} {title}"):
+            yield fold(entry)
+            yield fold(_NUMBERING.sub("", entry.strip()))
         before = "" if match and title else title

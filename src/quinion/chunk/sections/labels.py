@@ -128,8 +128,8 @@ def _find_bare_policies(document: DocumentLines, taken: Set[int]) -> Iterator[Ma
 
 def _are_called_policies(document: DocumentLines, codes: Set[str]) -> bool:
     """Check that the text calls one of the codes a policy (`policy DM1`); aims have codes too."""
-    said = (match for line in document.lines for match in _MENTION.finditer(line.text))
-    return any(match[1] in codes for match in said)
+    mentions = (match for line in document.lines for match in _MENTION.finditer(line.text))
+    return any(match[1] in codes for match in mentions)
 
 
 def _digits(name: str) -> Number:

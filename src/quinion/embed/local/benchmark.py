@@ -93,9 +93,9 @@ def measure(network: Network) -> Measurement:
     times = []
     for _ in range(TRIALS):
         # CPU time, not wall time: the machine may be busy.
-        begun = time.process_time()
+        start = time.process_time()
         network.run(batch)
-        times.append(time.process_time() - begun)
+        times.append(time.process_time() - start)
     return Measurement(vectors, min(times))
 
 

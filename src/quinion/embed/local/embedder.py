@@ -106,11 +106,11 @@ class LocalEmbedder:
         """
         check_texts(texts)
         wanted = list(dict.fromkeys(texts))
-        known = self._texts.recall(wanted)
+        known = self._texts.get(wanted)
         missing = [text for text in wanted if text not in known]
         if missing:
             made = self._run(missing)
-            self._texts.keep(missing, made)
+            self._texts.put(missing, made)
             known |= zip(missing, made, strict=True)
         vectors = np.empty((len(texts), _DIMENSIONS), np.float32)
         for row, text in enumerate(texts):
@@ -125,11 +125,11 @@ class LocalEmbedder:
             ModelUnavailable: the model cannot be loaded or run.
         """
         check_texts([text])
-        known = self._queries.recall([text])
+        known = self._queries.get([text])
         if text in known:
             return known[text]
         vectors = self._for_queries().run([self._loaded().ids(text)])
-        self._queries.keep([text], vectors)
+        self._queries.put([text], vectors)
         vector: Vectors = vectors[0]
         return vector
 
@@ -165,11 +165,11 @@ class LocalEmbedder:
     def _chosen(self) -> Numerics:
         with self._choosing:
             if self._numerics is None:
-                noted = read_choice(self._cache_dir)
-                self._numerics = noted or choose_runtime(
+                stored = read_choice(self._cache_dir)
+                self._numerics = stored or choose_runtime(
                     self._cache_dir, self._model_dir, self._threads
                 )
-                if noted is None:
+                if stored is None:
                     write_choice(self._cache_dir, self._numerics)
             return self._numerics
 

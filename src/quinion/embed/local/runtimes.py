@@ -18,7 +18,7 @@ from quinion.embed.base import Vectors
 from quinion.embed.local.weights import PreparedModel
 from quinion.errors import BadSetting
 
-NOTE = "engine.json"
+CHOICE_FILE = "engine.json"
 
 
 class Numerics(StrEnum):
@@ -39,7 +39,7 @@ class Network(Protocol):
 def read_choice(folder: Path) -> Numerics | None:
     """The runtime stored for this home; None if there is none or it is unknown."""
     try:
-        return Numerics(json.loads((folder / NOTE).read_text())["numerics"])
+        return Numerics(json.loads((folder / CHOICE_FILE).read_text())["numerics"])
     except (OSError, ValueError, KeyError, TypeError):
         return None
 
@@ -49,7 +49,7 @@ def write_choice(folder: Path, numerics: Numerics) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     with NamedTemporaryFile("w", dir=folder, prefix="engine-", delete=False) as file:
         json.dump({"numerics": numerics}, file)
-    os.replace(file.name, folder / NOTE)  # noqa: PTH105
+    os.replace(file.name, folder / CHOICE_FILE)  # noqa: PTH105
 
 
 def is_installed(numerics: Numerics) -> bool:

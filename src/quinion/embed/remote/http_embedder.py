@@ -157,8 +157,8 @@ class RemoteEmbedder(ABC):
 
     def _explain(self, refused: Refused) -> str:
         """Explain an error status and how to fix it."""
-        said = f": {refused.words}" if refused.words else ""
-        what = f"{self._client.where} answers {refused.status}{said}"
+        detail = f": {refused.words}" if refused.words else ""
+        what = f"{self._client.where} answers {refused.status}{detail}"
         if "does not support embed" in refused.words:
             return self._explain_unfit_model()
         if refused.status == HTTPStatus.TOO_MANY_REQUESTS:
