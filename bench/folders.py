@@ -27,7 +27,7 @@ from bench.processes import measure_cpu_s, watch_memory
 from bench.sides import run_peer, run_server
 from quinion.engine import open_engine
 from quinion.extract.textfile import read_text
-from quinion.servers.docvec.records import Shelf
+from quinion.servers.docvec.records import IndexCollections
 from quinion.settings import Settings
 
 ROOT = Path(__file__).parents[1]
@@ -178,7 +178,7 @@ async def check_nothing_is_lost(home: Path, folder: Path) -> None:
     """Each character of each file, blanks aside, stands in its chunks, in order."""
     texts: dict[str, list[tuple[int, str]]] = defaultdict(list)
     async with open_engine(Settings(home=home)) as engine:
-        for record in await engine.get(Shelf("documents").chunks):
+        for record in await engine.get(IndexCollections("documents").chunks):
             place = int(record.metadata["chunk_index"])
             texts[str(record.metadata["source_file"])].append((place, record.text))
     lost = [

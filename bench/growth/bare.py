@@ -9,7 +9,7 @@ from typing import Any
 
 from anyio.from_thread import start_blocking_portal
 
-from bench.growth.fill import SHELF
+from bench.growth.fill import DOCVEC_COLLECTIONS
 from bench.peer import RESULTS, serve
 from quinion.engine import Engine, open_engine
 from quinion.servers.docvec.filters import read_filters
@@ -33,7 +33,7 @@ class BareEngine:
 
     async def _find(self, query: str, where: dict[str, Any] | None) -> Any:
         wanted, model = read_filters(where), self._engine.model
-        return await self._engine.search(SHELF.chunks, query, RESULTS, wanted, model)
+        return await self._engine.search(DOCVEC_COLLECTIONS.chunks, query, RESULTS, wanted, model)
 
 
 if __name__ == "__main__":

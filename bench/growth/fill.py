@@ -27,10 +27,10 @@ from quinion.embed.base import Vectors
 from quinion.engine import open_engine
 from quinion.model.record import Record
 from quinion.servers.docvec.indexing import GROUP_CHUNKS
-from quinion.servers.docvec.records import Shelf
+from quinion.servers.docvec.records import IndexCollections
 from quinion.settings import Settings
 
-SHELF = Shelf("documents")
+DOCVEC_COLLECTIONS = IndexCollections("documents")
 PLAIN_COLLECTION = "application_docs"
 WINDOW = 0.1
 LEAST_WINDOW = 5_000
@@ -54,7 +54,9 @@ async def open_ours(home: Path) -> AsyncIterator[Write]:
     async with open_engine(Settings(home=home)) as engine:
 
         async def write(records: list[Record], vectors: Vectors) -> None:
-            await engine.write(lambda write: write.upsert(SHELF.chunks, records, vectors))
+            await engine.write(
+                lambda write: write.upsert(DOCVEC_COLLECTIONS.chunks, records, vectors)
+            )
             # Chroma's copy is part of the cost, though nobody waits for it.
             await in_thread(flush_mirror, engine.store)
 

@@ -22,7 +22,7 @@ from quinion.servers.base import ContractServer
 from quinion.servers.doclibrary import records as library_records
 from quinion.servers.document_store import ingest as documents
 from quinion.servers.document_store import records as document_records
-from quinion.servers.docvec.records import Shelf
+from quinion.servers.docvec.records import IndexCollections
 from quinion.servers.policy_kb import records as policy_records
 from quinion.settings import Settings
 from quinion.store.blobs import IN_DOUBT
@@ -39,7 +39,7 @@ REVISION = {"source": SOURCE, "revision_id": "rev_NPPF_2024_12"}
 IN_FORCE = RevisionDraft("December 2024", date(2024, 12, 12))
 SUCCESSOR = RevisionDraft("January 2026", date(2026, 1, 1))
 DAYS = ("2025-12-31", "2026-01-01")
-SHELF = Shelf(Settings().docvec_collection)
+DOCVEC_COLLECTIONS = IndexCollections(Settings().docvec_collection)
 SLUG = "bats"
 CHANGING = frozenset({"ingested_at", "indexed_at", "date_added"})
 LIBRARY_FOLDER = "library"
@@ -285,7 +285,7 @@ async def _delete_note(stage: Stage) -> Answer:
 
 async def _delete_chunks(stage: Stage) -> Answer:
     """All chunks but one of a file that has several."""
-    chunks = await stage.engine.get(SHELF.chunks)
+    chunks = await stage.engine.get(DOCVEC_COLLECTIONS.chunks)
     ids = [one.id for one in chunks if one.metadata["chunk_index"]]
     return await stage.ask("delete_chunks", ids=ids)
 
@@ -297,8 +297,8 @@ async def _clear(stage: Stage) -> Answer:
 async def _look_at_index(stage: Stage) -> State:
     found = await stage.read("search", query="the vole by day", n_results=3)
     return {
-        "listed": await stage.records(SHELF.files),
-        "stored": await stage.records(SHELF.chunks),
+        "listed": await stage.records(DOCVEC_COLLECTIONS.files),
+        "stored": await stage.records(DOCVEC_COLLECTIONS.chunks),
         "found": [hit["content"] for hit in found["data"]["results"]],
         "kept": stage.kept(),
     }

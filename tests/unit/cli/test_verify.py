@@ -12,14 +12,14 @@ from quinion.engine import open_engine
 from quinion.model.policy import PolicyCategory, PolicyDraft, RevisionDraft, RevisionUpdate
 from quinion.servers.doclibrary.records import CONTENT, DOCUMENTS
 from quinion.servers.document_store.records import CHUNKS, REGISTRY
-from quinion.servers.docvec.records import Shelf
+from quinion.servers.docvec.records import IndexCollections
 from quinion.settings import Settings
 from quinion.store.registry import open_registry
 from tests.unit.cli.conftest import Run, damage
 from tests.unit.store.damage import flip_in
 
 SERVERS = ["document-store", "policy-kb", "docvec", "doclibrary"]
-NOTES = Shelf("documents")
+NOTES = IndexCollections("documents")
 
 
 def ask(server: str, tool: str, **arguments: str) -> Any:

@@ -1,57 +1,65 @@
-"""Do the list of files and the chunks agree, in every collection that DocVec has here?"""
+"""Integrity check of DocVec: compares the list of files with the chunks, in every index."""
 
 from collections import defaultdict
 
 from quinion.concurrency import in_thread
 from quinion.engine import Engine
 from quinion.servers.docvec.index import Index
-from quinion.servers.docvec.records import Shelf
+from quinion.servers.docvec.records import IndexCollections
 from quinion.store.base import Selector
 
 
-async def find_shelves(index: Index) -> list[Shelf]:
-    """The one that is configured, and all others that were ever written to."""
-    names = map(Shelf.name_of, await in_thread(index.engine.store.collections))
-    return [Shelf(name) for name in dict.fromkeys((index.shelf.name, *names)) if name]
+async def find_indexes(index: Index) -> list[IndexCollections]:
+    """The configured index and all others in the store."""
+    names = map(IndexCollections.index_name, await in_thread(index.engine.store.collections))
+    return [
+        IndexCollections(name) for name in dict.fromkeys((index.collections.name, *names)) if name
+    ]
 
 
 async def name_collections(index: Index) -> list[str]:
-    """All that is to be proven."""
-    return [name for shelf in await find_shelves(index) for name in (shelf.chunks, shelf.files)]
+    """Names of all collections to verify."""
+    return [
+        name
+        for collections in await find_indexes(index)
+        for name in (collections.chunks, collections.files)
+    ]
 
 
 async def find_problems(index: Index) -> list[str]:
-    """A line for each disagreement; none is good news."""
+    """One line per inconsistency; an empty list means the index is consistent."""
     return [
         f"{path}: {problem}"
-        for shelf in await find_shelves(index)
-        for path, problem in (await _find_broken(index.engine, shelf)).items()
+        for collections in await find_indexes(index)
+        for path, problem in (await _find_broken(index.engine, collections)).items()
     ]
 
 
 async def unlist_broken(index: Index) -> list[str]:
-    """Take files whose chunks are missing or of another content off the list, so that the next
-    indexing reads them again; a line for each. Their chunks stay until then."""
+    """Remove files with missing or mismatched chunks from the list; one line for each.
+
+    The next indexing run reads them again. Their chunks stay until then.
+    """
     unlisted = []
-    for shelf in await find_shelves(index):
-        listed = {record.id for record in await index.engine.get(shelf.files)}
-        for path, problem in (await _find_broken(index.engine, shelf)).items():
+    for collections in await find_indexes(index):
+        listed = {record.id for record in await index.engine.get(collections.files)}
+        for path, problem in (await _find_broken(index.engine, collections)).items():
             if path in listed:
-                await index.engine.delete([Selector.by_ids(shelf.files, [path])])
+                await index.engine.delete([Selector.by_ids(collections.files, [path])])
                 unlisted.append(f"{path}: {problem}. Taken off the list; index it again")
     return unlisted
 
 
-async def _find_broken(engine: Engine, shelf: Shelf) -> dict[str, str]:
-    """What is wrong with each incomplete file, by its path.
+async def _find_broken(engine: Engine, collections: IndexCollections) -> dict[str, str]:
+    """The problem of each inconsistent file, by path.
 
-    Single chunks may have been deleted, so that there are gaps is nothing wrong.
+    Gaps between chunks are allowed: single chunks may have been deleted.
     """
     hashes: defaultdict[str, set[str]] = defaultdict(set)
-    for record in await engine.get(shelf.chunks):
+    for record in await engine.get(collections.chunks):
         hashes[str(record.metadata["source_file"])].add(str(record.metadata["doc_hash"]))
     broken = dict.fromkeys(hashes, "it has chunks, and is not listed: index it again")
-    for record in await engine.get(shelf.files):
+    for record in await engine.get(collections.files):
         found = hashes.get(record.id)
         if not found:
             broken[record.id] = "it is listed, and has no chunks"

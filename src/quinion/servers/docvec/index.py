@@ -13,7 +13,7 @@ from quinion.embed.factory import Backend, make_embedder
 from quinion.engine import Engine
 from quinion.model.record import Hit
 from quinion.search.query import check_query
-from quinion.servers.docvec.records import Shelf
+from quinion.servers.docvec.records import IndexCollections
 from quinion.store.base import Selector
 from quinion.store.filters import Where
 
@@ -36,12 +36,12 @@ class Index:
     def __init__(self, engine: Engine) -> None:
         settings = engine.settings
         self.engine = engine
-        self.shelf = Shelf(settings.docvec_collection)
+        self.collections = IndexCollections(settings.docvec_collection)
         self.embedder = self._open_embedder()
         self.writing = anyio.Lock()
         self._declared = self.embedder is engine.model
         if not self._declared:
-            engine.declare(self.shelf.chunks, None)
+            engine.declare(self.collections.chunks, None)
 
     async def search(self, query: str, limit: int, where: Where | None = None) -> Timed:
         """The chunks nearest in meaning to the query.
@@ -57,7 +57,7 @@ class Index:
             started = time.perf_counter()
             vector = self.embedder.embed_query(query)
             embedded = time.perf_counter()
-            hits = self.engine.nearest(self.shelf.chunks, vector, limit, where)
+            hits = self.engine.nearest(self.collections.chunks, vector, limit, where)
             return Timed(hits, embedded - started, time.perf_counter() - embedded)
 
         return await in_thread(find)
@@ -72,41 +72,41 @@ class Index:
         """
         if not self._declared:
             self.engine.declare(
-                self.shelf.chunks, await in_thread(lambda: self.embedder.fingerprint)
+                self.collections.chunks, await in_thread(lambda: self.embedder.fingerprint)
             )
             self._declared = True
 
     async def known(self) -> dict[str, str]:
         """The indexed files, each with the hash of the content that was indexed."""
-        records = await self.engine.get(self.shelf.files)
+        records = await self.engine.get(self.collections.files)
         return {record.id: str(record.metadata["doc_hash"]) for record in records}
 
     async def count(self) -> int:
         """How many chunks there are."""
-        return await self.engine.count(Selector.everything(self.shelf.chunks))
+        return await self.engine.count(Selector.everything(self.collections.chunks))
 
     async def delete_chunks(self, ids: Sequence[str]) -> list[str]:
         """Delete these chunks, and say which there were. A file without chunks goes too."""
         if not ids:
             return []
         async with self.writing:
-            records = await self.engine.get(self.shelf.chunks, ids=list(dict.fromkeys(ids)))
+            records = await self.engine.get(self.collections.chunks, ids=list(dict.fromkeys(ids)))
             if not records:
                 return []
             found = [record.id for record in records]
-            selectors = [Selector.by_ids(self.shelf.chunks, found)]
+            selectors = [Selector.by_ids(self.collections.chunks, found)]
             for path in {str(record.metadata["source_file"]) for record in records}:
                 going = sum(record.metadata["source_file"] == path for record in records)
-                if await self.engine.count(self.shelf.chunks_of(path)) == going:
-                    selectors.append(Selector.by_ids(self.shelf.files, [path]))
+                if await self.engine.count(self.collections.chunks_of(path)) == going:
+                    selectors.append(Selector.by_ids(self.collections.files, [path]))
             await self.engine.delete(selectors)
             return found
 
     async def delete_file(self, path: str) -> int:
         """Delete all that is kept of a file, and say how many chunks that were."""
         async with self.writing:
-            count = await self.engine.count(self.shelf.chunks_of(path))
-            await self.engine.delete(self.shelf.all_of(path))
+            count = await self.engine.count(self.collections.chunks_of(path))
+            await self.engine.delete(self.collections.all_of(path))
             return count
 
     async def clear(self) -> int:
@@ -114,7 +114,10 @@ class Index:
         async with self.writing:
             count = await self.count()
             await self.engine.delete(
-                [Selector.everything(self.shelf.files), Selector.everything(self.shelf.chunks)]
+                [
+                    Selector.everything(self.collections.files),
+                    Selector.everything(self.collections.chunks),
+                ]
             )
             return count
 

@@ -214,15 +214,15 @@ class Indexing:
         self, group: list[File], vectors: Vectors, known: dict[str, str], run: Run
     ) -> None:
         """Put the files of a group in the place of what there was of them, all or none."""
-        shelf = self._index.shelf
+        collections = self._index.collections
         records = [record for file in group for record in chunk_records(file)]
         lines = [file_record(file) for file in group]
 
         def store(write: Write) -> None:
             for file in group:
-                write.delete(shelf.chunks_of(file.path))
-            write.upsert(shelf.chunks, records, vectors)
-            write.upsert(shelf.files, lines, placeholder(len(lines)))
+                write.delete(collections.chunks_of(file.path))
+            write.upsert(collections.chunks, records, vectors)
+            write.upsert(collections.files, lines, placeholder(len(lines)))
 
         async with self._index.writing:
             await self._index.engine.write(store)
@@ -232,21 +232,21 @@ class Indexing:
 
     async def _move(self, move: Move) -> None:
         """Let the chunks of a file that is elsewhere now say so."""
-        shelf, path = self._index.shelf, str(move.source.path)
+        collections, path = self._index.collections, str(move.source.path)
         async with self._index.writing:
-            [line] = await self._index.engine.get(shelf.files, ids=[move.old])
+            [line] = await self._index.engine.get(collections.files, ids=[move.old])
             line = Record(path, move.source.path.name, line.metadata)
 
             def store(write: Write) -> None:
-                write.update_metadata(shelf.chunks_of(move.old), {"source_file": path})
-                write.delete(Selector.by_ids(shelf.files, [move.old]))
-                write.upsert(shelf.files, [line], placeholder(1))
+                write.update_metadata(collections.chunks_of(move.old), {"source_file": path})
+                write.delete(Selector.by_ids(collections.files, [move.old]))
+                write.upsert(collections.files, [line], placeholder(1))
 
             await self._index.engine.write(store)
 
     async def _remove(self, path: str) -> None:
         async with self._index.writing:
-            await self._index.engine.delete(self._index.shelf.all_of(path))
+            await self._index.engine.delete(self._index.collections.all_of(path))
 
 
 class _Report:

@@ -1,7 +1,7 @@
-"""What to do with the files that were found, given those that are indexed. Pure.
+"""Plan of an indexing run: compares the files found with those indexed. Pure functions.
 
-The same bytes are indexed once, at whatever path. So that this stays true whichever files
-change, move or go, the whole of what was found is looked at before anything is done.
+Identical content is indexed once, whatever its path. To keep this true when files change, move
+or disappear, the plan covers all files found before any of them is processed.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -12,18 +12,18 @@ from quinion.ingest.source import Source
 
 @dataclass(frozen=True, slots=True)
 class Move:
-    """A file that is indexed under a path at which it is no longer."""
+    """A file that was renamed: it is indexed under its old path."""
 
     old: str
     source: Source
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
-    """Each file that was found is in one of the first four lists.
+class IndexPlan:
+    """Action for each file found: each is in exactly one of the first four lists.
 
-    `stale` are paths that are indexed with content which they no longer have, because what
-    they have now is indexed under another path.
+    `stale` holds paths whose indexed content is outdated and whose current content is indexed
+    under another path.
     """
 
     new: list[Source] = field(default_factory=list)
@@ -35,11 +35,11 @@ class Plan:
 
 def make_plan(
     found: Sequence[Source], known: Mapping[str, str], is_gone: Callable[[str], bool]
-) -> Plan:
-    """Decide on each file; `known` has the hash that each indexed path was indexed with."""
-    plan = Plan()
+) -> IndexPlan:
+    """Assign an action to each file; `known` maps each indexed path to its indexed hash."""
+    plan = IndexPlan()
     now = {str(source.path): source.sha256 for source in found}
-    # What goes on being indexed under its own path.
+    # Content that stays indexed under its current path.
     holders = {sha256: path for path, sha256 in known.items() if now.get(path, sha256) == sha256}
     for source in found:
         path, sha256 = str(source.path), source.sha256
@@ -57,9 +57,9 @@ def make_plan(
     return plan
 
 
-def _take_over(plan: Plan, holder: str, source: Source, *, is_known: bool) -> None:
+def _take_over(plan: IndexPlan, holder: str, source: Source, *, is_known: bool) -> None:
     if is_known:
-        # It had other content before: it is indexed anew, and nothing is left at the old path.
+        # The path had other content before: reindex it and drop the old path.
         plan.changed.append(source)
         plan.stale.append(holder)
     else:

@@ -1,4 +1,4 @@
-"""How files and chunks are kept: collections, ids and metadata."""
+"""Storage format of files and chunks: collections, ids and metadata."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,20 +15,20 @@ from quinion.servers.invisible_text import flag
 from quinion.store.base import Selector
 
 CHUNKS, FILES = "docvec-chunks.", "docvec-files."
-"""What the names of collections begin with; that of the shelf follows."""
+"""Prefixes of the collection names; the name of the index follows."""
 ID_CHARACTERS = 24
-"""Of the hash, in a chunk's id: two files that share them will not be met."""
+"""Length of the hash prefix in a chunk id, long enough that collisions do not occur."""
 
 
 @dataclass(frozen=True, slots=True)
-class Shelf:
-    """The two collections that an index consists of: its chunks, and its files."""
+class IndexCollections:
+    """The two collections of an index: its chunks and its files."""
 
     name: str
 
     @classmethod
-    def name_of(cls, collection: str) -> str:
-        """The name of the shelf that a collection is one of; empty: it is none of DocVec's."""
+    def index_name(cls, collection: str) -> str:
+        """The name of the index a collection belongs to; empty if it is not one of DocVec's."""
         for prefix in (CHUNKS, FILES):
             if collection.startswith(prefix):
                 return collection.removeprefix(prefix)
@@ -43,17 +43,17 @@ class Shelf:
         return f"{FILES}{self.name}"
 
     def chunks_of(self, path: str) -> Selector:
-        """The chunks of a file."""
+        """Select the chunks of a file."""
         return Selector.by_values(self.chunks, source_file=path)
 
     def all_of(self, path: str) -> list[Selector]:
-        """All that is kept of a file: its line in the list of files, and its chunks."""
+        """Select everything stored for a file: its file record and its chunks."""
         return [Selector.by_ids(self.files, [path]), self.chunks_of(path)]
 
 
 @dataclass(frozen=True, slots=True)
 class File:
-    """A file that was read."""
+    """A file after reading and splitting."""
 
     source: Source
     format: Format
@@ -69,7 +69,7 @@ class File:
 
     @property
     def hidden(self) -> dict[int, int]:
-        """How many characters cannot be seen, by the number of each page that has such."""
+        """Number of invisible characters, by page number; pages without any are left out."""
         return {
             int(chunk.metadata["page_number"]): chunk.hidden
             for chunk in self.chunks
@@ -82,12 +82,12 @@ class File:
 
 
 def chunk_id(sha256: str, index: int) -> str:
-    """The id of a chunk: the same content has the same ids, whenever it is indexed."""
+    """The id of a chunk; the same content always has the same ids."""
     return f"{sha256[:ID_CHARACTERS]}_{index}"
 
 
 def chunk_records(file: File) -> list[Record]:
-    """The chunks of a file as they are stored."""
+    """The stored form of a file's chunks."""
     return [
         Record(
             id=id_,
@@ -107,7 +107,7 @@ def chunk_records(file: File) -> list[Record]:
 
 
 def file_record(file: File) -> Record:
-    """The file's line in the list of files."""
+    """The stored form of the file itself, an entry in the list of files."""
     return Record(
         id=file.path,
         text=file.source.path.name,
@@ -121,5 +121,5 @@ def file_record(file: File) -> Record:
 
 
 def placeholder(count: int) -> Vectors:
-    """Vectors for lines that nobody searches by meaning."""
+    """Dummy vectors for records that semantic search never reads."""
     return np.zeros((count, 1), np.float32)

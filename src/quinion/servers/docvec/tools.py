@@ -184,7 +184,7 @@ def make_tools(index: Index) -> list[Tool]:
             return Confirmation(delete_everything=confirm)
         return Elicit(
             f"Delete all {await index.count():,} chunks of the index "
-            f"{index.shelf.name!r}? This can't be undone.",
+            f"{index.collections.name!r}? This can't be undone.",
             Confirmation,
         )
 
@@ -233,7 +233,7 @@ async def _index_file(
     index: Index, indexing: Indexing, path: str, progress: Progress
 ) -> IndexedFile:
     source, run = await indexing.index_file(path, progress)
-    chunks = await index.engine.get(index.shelf.chunks, where={"doc_hash": source.sha256})
+    chunks = await index.engine.get(index.collections.chunks, where={"doc_hash": source.sha256})
     chunks.sort(key=lambda chunk: int(chunk.metadata["chunk_index"]))
     ids = [chunk.id for chunk in chunks]
     fitting = how_many_fit(ids)

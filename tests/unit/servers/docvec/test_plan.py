@@ -4,14 +4,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from quinion.ingest.source import Source
-from quinion.servers.docvec.plan import Plan, make_plan
+from quinion.servers.docvec.plan import IndexPlan, make_plan
 
 
 def source(path: str, sha256: str) -> Source:
     return Source(Path(path), Path(path), sha256)
 
 
-def plan(found: dict[str, str], known: dict[str, str], gone: set[str] = frozenset()) -> Plan:  # type: ignore[assignment]
+def plan(found: dict[str, str], known: dict[str, str], gone: set[str] = frozenset()) -> IndexPlan:  # type: ignore[assignment]
     return make_plan([source(p, h) for p, h in found.items()], known, gone.__contains__)
 
 

@@ -19,7 +19,7 @@ from quinion.servers import doclibrary, document_store, docvec, policy_kb
 from quinion.servers.base import ContractServer
 from quinion.servers.doclibrary.records import DOCUMENTS
 from quinion.servers.document_store.records import CHUNKS, REGISTRY
-from quinion.servers.docvec.records import Shelf
+from quinion.servers.docvec.records import IndexCollections
 from quinion.servers.policy_kb.records import CHUNKS as POLICIES
 from quinion.settings import Settings
 from quinion.store.chroma import replicator
@@ -98,8 +98,15 @@ def test_an_ingest_makes_no_call_to_chroma_before_its_answer(
     assert calls != []
     theirs = read_chroma(mirror_of(settings.home))
     assert theirs == ours
-    shelf = Shelf("documents")
-    assert theirs.keys() >= {CHUNKS, REGISTRY, POLICIES, shelf.chunks, shelf.files, DOCUMENTS}
+    collections = IndexCollections("documents")
+    assert theirs.keys() >= {
+        CHUNKS,
+        REGISTRY,
+        POLICIES,
+        collections.chunks,
+        collections.files,
+        DOCUMENTS,
+    }
     assert all(copy.records for copy in theirs.values())
     assert theirs[CHUNKS].model != ""
 
