@@ -1,8 +1,7 @@
-"""DocVec: folders of Markdown, PDF, text and Python, indexed and searched.
+"""DocVec server: indexes and searches folders of Markdown, PDF, text and Python files.
 
-This folder holds its contract and nothing else does: the tools, the resources, the shapes and
-words of their answers, what is kept of a file, and how an index is brought into step with a
-folder.
+Everything specific to its contract is in this folder: tools, resources, response models, error
+messages, the storage format of files, and synchronizing an index with a folder.
 """
 
 from functools import partial
@@ -40,10 +39,10 @@ ICON = draw_icon(
 
 
 def build(engine: Engine) -> ContractServer:
-    """The server, working on this engine.
+    """Build the server on an engine.
 
     Raises:
-        BadSetting: the embedding backend lacks a setting.
+        BadSetting: a setting of the embedding backend is missing.
         ModelUnavailable: the embedding model is not installed.
     """
     index = Index(engine)
@@ -68,5 +67,5 @@ def build(engine: Engine) -> ContractServer:
 
 
 def word_refusal(_: Refusal) -> str:
-    """What a client without the right token is told; the contract is silent."""
+    """The message for a client without a valid token; the contract does not define one."""
     return "Missing or invalid authentication token"

@@ -1,8 +1,8 @@
-"""The shapes of the contract's answers, field for field.
+"""Response models of the contract, field for field.
 
-Every answer is the same envelope: `success`, `data`, `error`, and in failure `error_code` and
-`details`. Fields that the contract does not name are additions that a strict client need not
-notice; each is said to be one.
+Every response has the same envelope: `success`, `data` and `error`, and on failure `error_code`
+and `details`. Fields that are not in the contract are marked as additions; a strict client can
+ignore them. Docstrings and field descriptions of the models are part of the published schemas.
 """
 
 from typing import Annotated, Generic, Literal, TypeVar
@@ -95,7 +95,7 @@ class Result(BaseModel):
 
     @classmethod
     def of(cls, hit: Hit) -> "Result":
-        """A hit of the engine, in the contract's words."""
+        """Convert a hit of the engine."""
         return cls(
             chunk_id=hit.record.id,
             content=hit.record.text,

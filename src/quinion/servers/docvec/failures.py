@@ -1,7 +1,6 @@
-"""How errors of the engine are worded: the contract's messages and codes.
+"""Error mapping: from errors of the engine to the contract's messages and codes.
 
-The contract's messages are kept to the letter; what exactly is wrong, and what to do, is in
-`details.reason`.
+The messages are exactly those of the contract. `details.reason` has the cause and what to do.
 """
 
 from collections.abc import Awaitable, Callable
@@ -36,32 +35,35 @@ CODES = {
     QuinionError.code: "INTERNAL_ERROR",
 }
 EXTRACTION_FAILED = "EXTRACTION_FAILED"
-"""The contract has a message for this, and no code."""
+"""The contract defines a message for this error, but no code."""
 
 
 class BudgetExceeded(QuinionError):
-    """Not even the smallest result fits."""
+    """The token budget is smaller than the smallest result."""
 
     code = "BUDGET_EXCEEDED"
 
 
 class ConfirmationRequired(QuinionError):
-    """Nobody has confirmed."""
+    """The caller or the user did not confirm the deletion."""
 
     code = "CONFIRMATION_REQUIRED"
 
 
 def refuse(code: str, message: str) -> Failed:
-    """A failure that no tool has worded: a wrong argument, or a fault of ours."""
+    """The response to an error that no tool handles: a wrong argument or an internal error."""
     return Failed(error=message, error_code=CODES.get(code, code.upper()))
 
 
-async def answer(work: Awaitable[T], word_store: Callable[[str], Failed]) -> Done[T] | Failed:
-    """The outcome of the work in the contract's envelope; `word_store` is said of the store."""
+async def answer(work: Awaitable[T], on_store_error: Callable[[str], Failed]) -> Done[T] | Failed:
+    """Wrap the result of `work` in the contract's envelope.
+
+    `on_store_error` makes the response when the store fails.
+    """
     try:
         return Done(data=await work)
     except StoreUnavailable as error:
-        return word_store(error.message)
+        return on_store_error(error.message)
     except (ModelUnavailable, BadSetting) as error:
         return Failed(
             error="Embedding service unavailable",
@@ -73,15 +75,15 @@ async def answer(work: Awaitable[T], word_store: Callable[[str], Failed]) -> Don
 
 
 async def answer_about(path: str, work: Awaitable[T]) -> Done[T] | Failed:
-    """The same, of work on a file or a folder."""
+    """Like `answer`, for work on the file or folder at `path`."""
     try:
-        return await answer(work, word_storing)
+        return await answer(work, storage_failure)
     except (FileProblem, ToolMissing) as error:
-        return word_file(path, error)
+        return file_failure(path, error)
 
 
-def word_file(path: str, error: QuinionError) -> Failed:
-    """What is wrong with a file."""
+def file_failure(path: str, error: QuinionError) -> Failed:
+    """The response when a file cannot be indexed."""
     match error:
         case FileUnreadable():
             message, code = f"Permission denied: {path}", "PERMISSION_DENIED"
@@ -95,9 +97,9 @@ def word_file(path: str, error: QuinionError) -> Failed:
     return Failed(error=message, error_code=code, details={"path": path, "reason": error.message})
 
 
-def word_in_folder(path: str, error: QuinionError) -> Failed:
-    """What is wrong with one file of a folder: there, the contract names the format as well."""
-    failed = word_file(path, error)
+def folder_file_failure(path: str, error: QuinionError) -> Failed:
+    """The response for one file of a folder; here the contract also names the format."""
+    failed = file_failure(path, error)
     kind = FORMATS.get(Path(path).suffix.lower())
     if failed.error_code == EXTRACTION_FAILED and kind:
         name = "PDF" if kind == "pdf" else kind
@@ -105,8 +107,8 @@ def word_in_folder(path: str, error: QuinionError) -> Failed:
     return failed
 
 
-def word_storing(reason: str) -> Failed:
-    """The store failed while something was being written."""
+def storage_failure(reason: str) -> Failed:
+    """The response when the store fails during a write."""
     return Failed(
         error="The index could not be written",
         error_code="STORAGE_ERROR",
@@ -114,13 +116,13 @@ def word_storing(reason: str) -> Failed:
     )
 
 
-def word_searching(reason: str) -> Failed:
-    """The store failed in a search."""
+def search_failure(reason: str) -> Failed:
+    """The response when the store fails during a search."""
     return Failed(error="The search failed", error_code="QUERY_FAILED", details={"reason": reason})
 
 
-def word_deleting(what: str) -> Callable[[str], Failed]:
-    """The store failed while something was being deleted, by ids or by file."""
+def deletion_failure(what: str) -> Callable[[str], Failed]:
+    """The response when the store fails during a deletion; `what` is how it was addressed."""
     return lambda reason: Failed(
         error=f"Failed to delete by {what}: {reason}",
         error_code="DELETE_FAILED",

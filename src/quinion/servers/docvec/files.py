@@ -1,4 +1,4 @@
-"""What is indexed, and the text of a file as the index has it."""
+"""Index statistics and the indexed text of a file."""
 
 from quinion.errors import FileMissing, InvalidInput
 from quinion.servers.docvec.answers import Stats
@@ -10,10 +10,10 @@ JOINT = "\n\n"
 
 
 async def describe(index: Index, from_file: int = 0) -> Stats:
-    """How much is indexed, and its files from the given one on, as many as one answer can carry."""
+    """Statistics of the index and its files from `from_file` on, as many as fit the response."""
     files = sorted(await index.known())
     rest = files[from_file:]
-    # Each may be named twice.
+    # A path may appear twice: in `source_files` and in `vanished_files`.
     count = how_many_fit([[path, path] for path in rest])
     shown = rest[:count]
     return Stats(
@@ -26,14 +26,14 @@ async def describe(index: Index, from_file: int = 0) -> Stats:
 
 
 async def read_file(index: Index, path: str, from_chunk: int) -> tuple[str, int | None]:
-    """The text of an indexed file from the given chunk on, as much of it as one answer can carry,
-    and the chunk that it goes on from, if it does.
+    """The indexed text of a file from `from_chunk` on, and the next chunk, if there is one.
 
-    The chunks are apart by an empty line. The file itself is not looked at: it may be gone.
+    Returns as many chunks as fit the response, separated by empty lines. The file on disk is not
+    read and may no longer exist.
 
     Raises:
-        FileMissing: it is not indexed.
-        InvalidInput: it has no such chunk.
+        FileMissing: the file is not indexed.
+        InvalidInput: the file has fewer chunks.
     """
     if not await index.engine.get(index.collections.files, ids=[path]):
         raise FileMissing(

@@ -1,7 +1,7 @@
-"""Filters as clients write them, checked and brought into the form that the store takes.
+"""Metadata filters: validates what clients send and converts it to the store's form.
 
-Several keys all have to hold, and so do several operators of one key. A filter that cannot
-mean anything is refused: finding nothing would be the worse answer.
+All keys must match, and all operators of one key. An invalid filter raises an error, because an
+empty result would hide the mistake.
 """
 
 from collections.abc import Iterator, Mapping
@@ -29,25 +29,25 @@ FIELDS = TEXT_FIELDS | NUMBER_FIELDS
 RANGES = frozenset({"$gt", "$gte", "$lt", "$lte"})
 PARTS = frozenset({"$contains", "$not_contains"})
 LISTS = frozenset({"$in", "$nin"})
-MOST_CONDITIONS = 1000
-DEEPEST = 8
-LARGEST = 1 << 53
+MAX_CONDITIONS = 1000
+MAX_DEPTH = 8
+MAX_INTEGER = 1 << 53
 
 
 def read_filters(filters: Mapping[str, Any] | None) -> Where | None:
-    """The filter in the store's form; None where there is none.
+    """Convert a filter to the store's form; None if there is none.
 
     Raises:
-        InvalidInput: a field, an operator or a value that there cannot be.
+        InvalidInput: unknown field or operator, or invalid value.
     """
-    conditions = list(_read(filters or {}, DEEPEST))
-    if sum(map(_count, conditions)) > MOST_CONDITIONS:
-        raise InvalidInput(f"A filter may compare with at most {MOST_CONDITIONS} values.")
+    conditions = list(_read(filters or {}, MAX_DEPTH))
+    if sum(map(_count, conditions)) > MAX_CONDITIONS:
+        raise InvalidInput(f"A filter may compare with at most {MAX_CONDITIONS} values.")
     return all_of(*conditions)
 
 
 def _count(condition: Where) -> int:
-    """How many values are compared in this condition and those inside it."""
+    """Number of values compared in this condition and those nested in it."""
     [value] = condition.values()
     if isinstance(value, list):
         return sum(map(_count, value))
@@ -78,7 +78,7 @@ def _read_group(key: str, parts: object, levels: int) -> Where:
     if not isinstance(parts, list) or not parts:
         raise InvalidInput(f"{key} takes a list of filters.")
     if not levels:
-        raise InvalidInput(f"Filters may be nested {DEEPEST} deep at most.")
+        raise InvalidInput(f"Filters may be nested {MAX_DEPTH} deep at most.")
     read = [part for part in (all_of(*_read(part, levels)) for part in parts) if part]
     if len(read) != len(parts):
         raise InvalidInput(f"A filter inside {key} is empty.")
@@ -100,15 +100,15 @@ def _check(key: str, operator: str, value: object) -> object:
 
 def _check_value(key: str, operator: str, value: object) -> object:
     if operator in PARTS and key not in TEXT_FIELDS:
-        raise InvalidInput(f"{operator} is for texts, and {key} is a number.")
+        raise InvalidInput(f"{operator} is for text fields, and {key} is a number.")
     if operator in RANGES and key not in NUMBER_FIELDS:
-        raise InvalidInput(f"{operator} is for numbers, and {key} is a text.")
+        raise InvalidInput(f"{operator} is for number fields, and {key} is text.")
     if key in TEXT_FIELDS:
         if not isinstance(value, str):
-            raise InvalidInput(f"{key} is a text, and {str(value)[:100]!r} is none.")
+            raise InvalidInput(f"{key} must be text, got {str(value)[:100]!r}.")
         return value
     if isinstance(value, float) and value.is_integer():
         value = int(value)
-    if isinstance(value, bool) or not isinstance(value, int) or abs(value) > LARGEST:
-        raise InvalidInput(f"{key} is a whole number, and {str(value)[:100]!r} is none.")
+    if isinstance(value, bool) or not isinstance(value, int) or abs(value) > MAX_INTEGER:
+        raise InvalidInput(f"{key} must be a whole number, got {str(value)[:100]!r}.")
     return value

@@ -1,4 +1,4 @@
-"""The index: its chunks searched, counted and deleted. Files are taken in by `indexing`."""
+"""Index of files and their chunks: search, count and delete. `indexing` adds files."""
 
 import time
 from collections.abc import Sequence
@@ -19,8 +19,8 @@ from quinion.store.filters import Where
 
 
 @dataclass(frozen=True, slots=True)
-class Timed:
-    """Hits, best first, and the seconds that finding them took."""
+class TimedHits:
+    """Hits, best first, with the time for embedding the query and for the search."""
 
     hits: list[Hit]
     embedding_s: float
@@ -28,9 +28,9 @@ class Timed:
 
 
 class Index:
-    """One collection of files and their chunks.
+    """One index: files and their chunks.
 
-    `writing` is held by whoever changes it, for as long as one change takes.
+    `writing` is a lock that is held for the duration of one change.
     """
 
     def __init__(self, engine: Engine) -> None:
@@ -43,32 +43,33 @@ class Index:
         if not self._declared:
             engine.declare(self.collections.chunks, None)
 
-    async def search(self, query: str, limit: int, where: Where | None = None) -> Timed:
-        """The chunks nearest in meaning to the query.
+    async def search(self, query: str, limit: int, where: Where | None = None) -> TimedHits:
+        """Find the chunks closest in meaning to the query.
 
         Raises:
-            InvalidInput: the query has no word in it.
-            ModelUnavailable, StoreUnavailable: as they say.
+            InvalidInput: the query contains no word.
+            ModelUnavailable: the embedding model cannot be used.
+            StoreUnavailable: the store cannot be read.
         """
         await self.declare()
         check_query(query)
 
-        def find() -> Timed:
+        def find() -> TimedHits:
             started = time.perf_counter()
             vector = self.embedder.embed_query(query)
             embedded = time.perf_counter()
             hits = self.engine.nearest(self.collections.chunks, vector, limit, where)
-            return Timed(hits, embedded - started, time.perf_counter() - embedded)
+            return TimedHits(hits, embedded - started, time.perf_counter() - embedded)
 
         return await in_thread(find)
 
     async def declare(self) -> None:
-        """Make sure that the index was made with the model that is configured.
+        """Check that the index was built with the configured embedding model.
 
-        A service has to be asked which model it has. Counting and deleting works without.
+        An embedding service must be asked for its model. Counting and deleting do not need it.
 
         Raises:
-            ModelUnavailable: the service does not answer.
+            ModelUnavailable: the service does not respond.
         """
         if not self._declared:
             self.engine.declare(
@@ -77,16 +78,19 @@ class Index:
             self._declared = True
 
     async def known(self) -> dict[str, str]:
-        """The indexed files, each with the hash of the content that was indexed."""
+        """The indexed files, by path, with the hash of their indexed content."""
         records = await self.engine.get(self.collections.files)
         return {record.id: str(record.metadata["doc_hash"]) for record in records}
 
     async def count(self) -> int:
-        """How many chunks there are."""
+        """Number of chunks in the index."""
         return await self.engine.count(Selector.everything(self.collections.chunks))
 
     async def delete_chunks(self, ids: Sequence[str]) -> list[str]:
-        """Delete these chunks, and say which there were. A file without chunks goes too."""
+        """Delete these chunks and return the ids that existed.
+
+        A file that has no chunks left is deleted too.
+        """
         if not ids:
             return []
         async with self.writing:
@@ -96,21 +100,21 @@ class Index:
             found = [record.id for record in records]
             selectors = [Selector.by_ids(self.collections.chunks, found)]
             for path in {str(record.metadata["source_file"]) for record in records}:
-                going = sum(record.metadata["source_file"] == path for record in records)
-                if await self.engine.count(self.collections.chunks_of(path)) == going:
+                deleted = sum(record.metadata["source_file"] == path for record in records)
+                if await self.engine.count(self.collections.chunks_of(path)) == deleted:
                     selectors.append(Selector.by_ids(self.collections.files, [path]))
             await self.engine.delete(selectors)
             return found
 
     async def delete_file(self, path: str) -> int:
-        """Delete all that is kept of a file, and say how many chunks that were."""
+        """Delete a file and its chunks from the index; return the number of chunks."""
         async with self.writing:
             count = await self.engine.count(self.collections.chunks_of(path))
             await self.engine.delete(self.collections.all_of(path))
             return count
 
     async def clear(self) -> int:
-        """Delete everything, and say how many chunks that were."""
+        """Delete everything from the index; return the number of chunks."""
         async with self.writing:
             count = await self.count()
             await self.engine.delete(
@@ -138,12 +142,12 @@ class Index:
         )
 
     async def find_vanished(self, paths: Sequence[str]) -> list[str]:
-        """Those of the paths at which nothing is any more."""
-        return await in_thread(lambda: [path for path in paths if is_gone(path)])
+        """The paths that no longer exist on disk."""
+        return await in_thread(lambda: [path for path in paths if is_missing(path)])
 
 
-def is_gone(path: str) -> bool:
-    """Whether there is nothing at this path. What may not be looked at is taken to be there."""
+def is_missing(path: str) -> bool:
+    """Whether the path does not exist. A path without permission counts as existing."""
     try:
         Path(path).stat()
     except (FileNotFoundError, NotADirectoryError):

@@ -2,10 +2,10 @@
 
     find → hash → plan → read and split → embed → store
 
-The last three overlap: while one group of chunks is embedded, the workers read the files of
-the next, and the one before is stored. A group is stored in one transaction, and a file is never
-in two groups, so what is listed is always complete. A changed file keeps its earlier chunks until
-the new ones take their place.
+The last three overlap: while one group of chunks is embedded, the workers read the files of the
+next group and the previous group is stored. A group is stored in one transaction, and a file is
+never split across groups, so listed files are always complete. A changed file keeps its old
+chunks until the new ones replace them.
 """
 
 import errno
@@ -38,13 +38,13 @@ from quinion.model.chunk import FileChunk
 from quinion.model.file_format import FORMATS, Format
 from quinion.model.record import Record
 from quinion.servers.client_cwd import locate
-from quinion.servers.docvec.index import Index, is_gone
+from quinion.servers.docvec.index import Index, is_missing
 from quinion.servers.docvec.plan import Move, make_plan
 from quinion.servers.docvec.records import File, chunk_records, file_record, placeholder
 from quinion.store.base import Selector
 
 GROUP_CHUNKS = 512
-"""Enough to sort by length and to store in one go; little enough to lose when cancelled."""
+"""Large enough for sorting by length and bulk writes, small enough to lose on cancellation."""
 GROUP_FILES = 64
 
 Problem = FileProblem | ToolMissing
@@ -52,8 +52,8 @@ Embedded = tuple[list[File], Vectors]
 
 
 @dataclass(slots=True)
-class Run:
-    """What became of the files that were found."""
+class RunResult:
+    """Result of a run: what was done with each file found."""
 
     indexed: dict[str, list[str]] = field(default_factory=dict)
     updated: int = 0
@@ -61,48 +61,50 @@ class Run:
     moved: int = 0
     errors: list[tuple[str, Problem]] = field(default_factory=list)
     hidden: dict[str, dict[int, int]] = field(default_factory=dict)
-    """How many characters cannot be seen, by the pages of each file that has such."""
+    """Number of invisible characters, by path and page number."""
 
     @property
     def total_chunks(self) -> int:
         return sum(map(len, self.indexed.values()))
 
 
-class Indexing:
-    """Takes files in, one run at a time."""
+class Indexer:
+    """Indexes files, one run at a time."""
 
     def __init__(self, index: Index) -> None:
         self._index = index
-        self._turn = anyio.Lock()
+        self._run_lock = anyio.Lock()
         self._digests = Digests()
 
-    async def index_file(self, text: str, progress: Progress) -> tuple[Source, Run]:
+    async def index_file(self, text: str, progress: Progress) -> tuple[Source, RunResult]:
         """Index one file.
 
         Raises:
-            FileProblem, ToolMissing: it can't be taken in.
-            StoreUnavailable, ModelUnavailable: as they say.
+            FileProblem, ToolMissing: the file cannot be indexed.
+            StoreUnavailable: the store cannot be read or written.
+            ModelUnavailable: the embedding model cannot be used.
         """
         source = await in_thread(self._admit, text)
         is_paged = FORMATS[source.path.suffix.lower()] is Format.PDF
-        pages = _Pages(progress)
-        async with self._turn:
-            run = await self._take_in([source], no_progress if is_paged else progress, pages.tell)
+        pages = _PageProgress(progress)
+        async with self._run_lock:
+            run = await self._ingest([source], no_progress if is_paged else progress, pages.report)
         if run.errors:
             raise run.errors[0][1]
         await pages.finish()
         return source, run
 
-    async def index_directory(self, text: str, *, recursive: bool, progress: Progress) -> Run:
-        """Index the files of a folder; what is wrong with one of them is in `errors`.
+    async def index_directory(self, text: str, *, recursive: bool, progress: Progress) -> RunResult:
+        """Index the files of a folder; files that fail are in `errors`.
 
         Raises:
-            FileMissing, InvalidInput: there is no such folder, or it is none.
-            StoreUnavailable, ModelUnavailable: as they say; the files before are indexed.
+            FileMissing, InvalidInput: the folder does not exist or is not a folder.
+            StoreUnavailable, ModelUnavailable: the store or the embedding model failed; files
+                stored before that stay indexed.
         """
-        async with self._turn:
-            sources, errors = await in_thread(self._look_into, text, recursive)
-            run = await self._take_in(sources, progress, no_progress)
+        async with self._run_lock:
+            sources, errors = await in_thread(self._scan_folder, text, recursive)
+            run = await self._ingest(sources, progress, no_progress)
             run.errors = sorted([*errors, *run.errors], key=lambda error: error[0])
             return run
 
@@ -110,25 +112,25 @@ class Indexing:
         roots = self._index.engine.settings.read_roots
         return admit(absolute(text), FORMATS, roots, self._digests)
 
-    def _look_into(
+    def _scan_folder(
         self, text: str, recursive: bool
     ) -> tuple[list[Source], list[tuple[str, Problem]]]:
-        """The files of the folder, and what could not be admitted of it."""
+        """The files of the folder, and the paths that cannot be indexed."""
         folder = Path(absolute(text))
         roots = self._index.engine.settings.read_roots
-        # Nothing is not a name of the folder that this process was started in.
+        # An empty path does not mean the working directory of this process.
         if not text or (roots and not _is_within(folder, roots)):
             raise FileMissing(f"Directory not found: {folder}")
         check_folder(folder)
         try:
             files = list(find_files(folder, FORMATS, recursive=recursive))
-        except OSError as error:  # it has gone since
+        except OSError as error:  # deleted in the meantime
             raise FileMissing(f"Directory not found: {folder}") from error
         sources: list[Source] = []
         errors: list[tuple[str, Problem]] = []
         for found in files:
             if isinstance(found, OSError):
-                errors.append(_word_unreadable(found))
+                errors.append(_describe_unreadable(found))
                 continue
             try:
                 sources.append(self._admit(str(found)))
@@ -136,17 +138,19 @@ class Indexing:
                 errors.append((str(found), error))
         return sources, errors
 
-    async def _take_in(self, sources: Sequence[Source], files: Progress, pages: Progress) -> Run:
-        """Bring the index into step with these files.
+    async def _ingest(
+        self, sources: Sequence[Source], files: Progress, pages: Progress
+    ) -> RunResult:
+        """Synchronize the index with these files.
 
-        `files` is told how many of them are done, `pages` how far the reading of a PDF is.
+        `files` receives progress in files, `pages` progress in pages of a PDF.
         """
         await self._index.declare()
         known = await self._index.known()
-        plan = await in_thread(make_plan, sources, known, is_gone)
-        run = Run(duplicates=len(plan.duplicates) + len(plan.moved), moved=len(plan.moved))
-        report = _Report(files, len(sources), run.duplicates)
-        await report.begin()
+        plan = await in_thread(make_plan, sources, known, is_missing)
+        run = RunResult(duplicates=len(plan.duplicates) + len(plan.moved), moved=len(plan.moved))
+        files_done = _FileProgress(files, len(sources), run.duplicates)
+        await files_done.begin()
         for move in plan.moved:
             await self._move(move)
         pending = iter([*plan.new, *plan.changed])
@@ -161,7 +165,7 @@ class Indexing:
                     if isinstance(error, NoContent) and str(source.path) in known:
                         await self._remove(str(source.path))
                     run.errors.append((str(source.path), error))
-                    await report.add(source.path.name)
+                    await files_done.add(source.path.name)
 
         async def read_all() -> None:
             async with to_embed:
@@ -170,10 +174,10 @@ class Indexing:
         async def store_all() -> None:
             async with embedded:
                 async for group, vectors in embedded:
-                    # What is embedded is kept, whatever fails or ends meanwhile: it takes a moment.
+                    # Store embedded groups even on failure or cancellation: it is quick.
                     with anyio.CancelScope(shield=True):
                         await self._store(group, vectors, known, run)
-                    await report.add(group[-1].source.path.name, len(group))
+                    await files_done.add(group[-1].source.path.name, len(group))
 
         await together(read_all, partial(self._embed_all, read, to_store), store_all)
         for path in plan.stale:
@@ -196,33 +200,33 @@ class Indexing:
     ) -> None:
         async with read, to_store:
             async for group in _groups(read):
-                texts = [_embedded(chunk) for file in group for chunk in file.chunks]
+                texts = [_text_to_embed(chunk) for file in group for chunk in file.chunks]
                 await to_store.send((group, await self._embed(texts)))
 
     async def _embed(self, texts: Sequence[str]) -> Vectors:
-        """A vector for each text, in order; what is said twice is embedded once."""
-        places = {text: place for place, text in enumerate(dict.fromkeys(texts))}
-        different = list(places)
+        """A vector for each text, in order; duplicate texts are embedded once."""
+        positions = {text: position for position, text in enumerate(dict.fromkeys(texts))}
+        unique = list(positions)
         parts = [
-            await in_thread(self._index.embedder.embed, different[start : start + GROUP_CHUNKS])
-            for start in range(0, len(different), GROUP_CHUNKS)
+            await in_thread(self._index.embedder.embed, unique[start : start + GROUP_CHUNKS])
+            for start in range(0, len(unique), GROUP_CHUNKS)
         ]
-        vectors: Vectors = np.concatenate(parts)[[places[text] for text in texts]]
+        vectors: Vectors = np.concatenate(parts)[[positions[text] for text in texts]]
         return vectors
 
     async def _store(
-        self, group: list[File], vectors: Vectors, known: dict[str, str], run: Run
+        self, group: list[File], vectors: Vectors, known: dict[str, str], run: RunResult
     ) -> None:
-        """Put the files of a group in the place of what there was of them, all or none."""
+        """Replace the stored files of a group in one transaction."""
         collections = self._index.collections
         records = [record for file in group for record in chunk_records(file)]
-        lines = [file_record(file) for file in group]
+        file_records = [file_record(file) for file in group]
 
         def store(write: Write) -> None:
             for file in group:
                 write.delete(collections.chunks_of(file.path))
             write.upsert(collections.chunks, records, vectors)
-            write.upsert(collections.files, lines, placeholder(len(lines)))
+            write.upsert(collections.files, file_records, placeholder(len(file_records)))
 
         async with self._index.writing:
             await self._index.engine.write(store)
@@ -231,16 +235,16 @@ class Indexing:
         run.updated += sum(file.path in known for file in group)
 
     async def _move(self, move: Move) -> None:
-        """Let the chunks of a file that is elsewhere now say so."""
+        """Update the path of a renamed file and its chunks."""
         collections, path = self._index.collections, str(move.source.path)
         async with self._index.writing:
-            [line] = await self._index.engine.get(collections.files, ids=[move.old])
-            line = Record(path, move.source.path.name, line.metadata)
+            [old] = await self._index.engine.get(collections.files, ids=[move.old])
+            new = Record(path, move.source.path.name, old.metadata)
 
             def store(write: Write) -> None:
                 write.update_metadata(collections.chunks_of(move.old), {"source_file": path})
                 write.delete(Selector.by_ids(collections.files, [move.old]))
-                write.upsert(collections.files, [line], placeholder(1))
+                write.upsert(collections.files, [new], placeholder(1))
 
             await self._index.engine.write(store)
 
@@ -249,8 +253,8 @@ class Indexing:
             await self._index.engine.delete(self._index.collections.all_of(path))
 
 
-class _Report:
-    """How many of the files are done."""
+class _FileProgress:
+    """Progress of a run, in files."""
 
     def __init__(self, progress: Progress, total: int, done: int) -> None:
         self._progress, self._total, self._done = progress, total, done
@@ -265,13 +269,13 @@ class _Report:
         await self._progress(self._done, self._total, message)
 
 
-class _Pages:
-    """How many pages of a file are read; whoever is told of pages is told of the end as well."""
+class _PageProgress:
+    """Progress of one file, in pages; `finish` completes it if any page was reported."""
 
     def __init__(self, progress: Progress) -> None:
         self._progress, self._total = progress, 0.0
 
-    async def tell(self, done: float, total: float, message: str) -> None:
+    async def report(self, done: float, total: float, message: str) -> None:
         self._total = total
         await self._progress(done, total, message)
 
@@ -280,8 +284,8 @@ class _Pages:
             await self._progress(self._total, self._total, "indexed")
 
 
-def _word_unreadable(found: OSError) -> tuple[str, Problem]:
-    """A place that `find_files` could not look at: how it is shown, and what is wrong with it."""
+def _describe_unreadable(found: OSError) -> tuple[str, Problem]:
+    """The path and the error of an entry that `find_files` could not read."""
     name = os.fsencode(found.filename).decode(errors="replace")
     if found.errno == errno.EILSEQ:
         return name, ExtractionFailed(f"The name of {name} is not text in UTF-8. Rename it.")
@@ -291,19 +295,19 @@ def _word_unreadable(found: OSError) -> tuple[str, Problem]:
 def _is_within(folder: Path, roots: Sequence[Path]) -> bool:
     try:
         real = folder.resolve()
-    except (OSError, ValueError, RuntimeError):  # a NUL, a loop of links, too long
+    except (OSError, ValueError, RuntimeError):  # contains NUL, is too long, or links in a loop
         return False
     return any(real.is_relative_to(root) for root in roots)
 
 
 def absolute(text: str) -> str:
-    """The path that a user means: `~` is the home, and what is relative is so to the client."""
-    expanded = os.path.expanduser(text)  # noqa: PTH111 - Path's fails where there is no such user
+    """The absolute path: `~` is expanded, and relative paths start at the client's folder."""
+    expanded = os.path.expanduser(text)  # noqa: PTH111 - Path's raises for an unknown user
     return os.path.normpath(locate(expanded)) if text else ""
 
 
 async def _groups(files: MemoryObjectReceiveStream[File]) -> AsyncIterator[list[File]]:
-    """The files in groups, each with enough chunks to be worth embedding and storing at once."""
+    """Group files so that each group has enough chunks for efficient embedding and storing."""
     group: list[File] = []
     async for file in files:
         group.append(file)
@@ -314,6 +318,6 @@ async def _groups(files: MemoryObjectReceiveStream[File]) -> AsyncIterator[list[
         yield group
 
 
-def _embedded(chunk: FileChunk) -> str:
-    """What the model is shown of a chunk: what it stands under, where it does not say so."""
+def _text_to_embed(chunk: FileChunk) -> str:
+    """The text to embed: the chunk, preceded by its heading unless the text includes it."""
     return f"{chunk.heading}\n{chunk.text}" if chunk.heading else chunk.text

@@ -34,7 +34,7 @@ class IndexPlan:
 
 
 def make_plan(
-    found: Sequence[Source], known: Mapping[str, str], is_gone: Callable[[str], bool]
+    found: Sequence[Source], known: Mapping[str, str], is_missing: Callable[[str], bool]
 ) -> IndexPlan:
     """Assign an action to each file; `known` maps each indexed path to its indexed hash."""
     plan = IndexPlan()
@@ -44,7 +44,7 @@ def make_plan(
     for source in found:
         path, sha256 = str(source.path), source.sha256
         holder = holders.get(sha256)
-        if holder is not None and holder not in now and is_gone(holder):
+        if holder is not None and holder not in now and is_missing(holder):
             holders[sha256] = path
             _take_over(plan, holder, source, is_known=path in known)
         elif holder is None:

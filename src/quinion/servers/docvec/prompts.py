@@ -1,13 +1,13 @@
-"""The words of the prompt: how a question is answered from a folder within a budget."""
+"""Prompt text: answer a question from a folder within a token budget."""
 
 from quinion.errors import InvalidInput
 
 
 def answer_from(folder: str, question: str, max_tokens: int) -> str:
-    """How to answer a question from the files of a folder.
+    """Instructions for answering a question from the files of a folder.
 
     Raises:
-        InvalidInput: there is no folder or no question.
+        InvalidInput: the folder or the question is empty.
     """
     path, asked = folder.strip(), question.strip()
     if not path or not asked:

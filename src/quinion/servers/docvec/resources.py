@@ -1,4 +1,4 @@
-"""What can be read without a tool: the indexed files; and how their paths complete."""
+"""MCP resources, prompt and completions: the indexed files and their paths."""
 
 from collections.abc import Iterable, Mapping
 from pathlib import PurePath
@@ -21,7 +21,7 @@ FILE = "docvec://file/{path}{?from_chunk}"
 
 
 def add_resources(server: ContractServer, index: Index) -> None:
-    """Offer the files as resources, the prompt, and the completions of both."""
+    """Register the resources, the prompt and their completions."""
 
     @server.resource(
         FILES,

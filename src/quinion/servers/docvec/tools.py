@@ -1,4 +1,7 @@
-"""The nine tools of DocVec, as its contract has them."""
+"""The nine tools of the DocVec contract.
+
+Docstrings of the tools are their descriptions over MCP.
+"""
 
 from collections.abc import Sequence
 from typing import Annotated, Any
@@ -47,19 +50,19 @@ from quinion.servers.docvec.failures import (
     ConfirmationRequired,
     answer,
     answer_about,
-    word_deleting,
-    word_in_folder,
-    word_searching,
+    deletion_failure,
+    folder_file_failure,
+    search_failure,
 )
 from quinion.servers.docvec.files import describe
 from quinion.servers.docvec.filters import read_filters
 from quinion.servers.docvec.index import Index
-from quinion.servers.docvec.indexing import Indexing, Run, absolute
+from quinion.servers.docvec.indexing import Indexer, RunResult, absolute
 from quinion.servers.invisible_text import warn, warn_of_files
 from quinion.servers.response_size import how_many_fit
 
-MOST_RESULTS = 50
-MOST_IDS = 10_000
+MAX_RESULTS = 50
+MAX_IDS = 10_000
 
 
 class Confirmation(BaseModel):
@@ -75,24 +78,24 @@ def _check_list(ids: object) -> object:
 
 
 def _check_true(confirm: object) -> object:
-    # Not what a lenient reader would take for true: "yes" and 1 are not explicit.
+    # Pydantic would accept "yes" and 1; the contract wants an explicit true.
     return confirm is True
 
 
 Ids = Annotated[
     list[Name],
     BeforeValidator(_check_list),
-    Field(max_length=MOST_IDS, description="Ids of the chunks to delete."),
+    Field(max_length=MAX_IDS, description="Ids of the chunks to delete."),
 ]
 Limit = Annotated[
-    int, Field(ge=1, le=MOST_RESULTS, description="How many results at the most (1-50).")
+    int, Field(ge=1, le=MAX_RESULTS, description="How many results at the most (1-50).")
 ]
 Query = Annotated[QueryText, Field(description="What to look for, in natural language.")]
 
 
 def make_tools(index: Index) -> list[Tool]:
-    """The tools, working on this index."""
-    indexing = Indexing(index)
+    """Make the tools of an index."""
+    indexer = Indexer(index)
 
     async def index_file(
         file_path: Annotated[
@@ -105,7 +108,7 @@ def make_tools(index: Index) -> list[Tool]:
         Content that is indexed already is not indexed again, at whatever path it was. A file
         that has changed replaces its own earlier chunks.
         """
-        work = _index_file(index, indexing, file_path, report_to(ctx))
+        work = _index_file(index, indexer, file_path, report_to(ctx))
         return IndexFileAnswer(await answer_about(file_path, work))
 
     async def index_directory(
@@ -118,7 +121,7 @@ def make_tools(index: Index) -> list[Tool]:
         Call it again whenever files have changed: only those are read again. A file that
         cannot be indexed is listed in `errors`, and the others are indexed.
         """
-        work = _index_directory(indexing, dir_path, recursive, report_to(ctx))
+        work = _index_directory(indexer, dir_path, recursive, report_to(ctx))
         return IndexDirectoryAnswer(await answer_about(dir_path, work))
 
     async def search(query: Query, n_results: Limit = 5) -> SearchAnswer:
@@ -127,7 +130,7 @@ def make_tools(index: Index) -> list[Tool]:
         Each result has its content, a score from 0 to 1, and in its metadata the source file
         and the page, lines or heading to cite.
         """
-        return SearchAnswer(await answer(_search(index, query, n_results, None), word_searching))
+        return SearchAnswer(await answer(_search(index, query, n_results, None), search_failure))
 
     async def search_with_filters(
         query: Query,
@@ -150,7 +153,7 @@ def make_tools(index: Index) -> list[Tool]:
         class_name, function_name, start_line, end_line.
         """
         work = _search(index, query, n_results, filters)
-        return SearchAnswer(await answer(work, word_searching))
+        return SearchAnswer(await answer(work, search_failure))
 
     async def search_with_budget(
         query: Query,
@@ -163,11 +166,11 @@ def make_tools(index: Index) -> list[Tool]:
         The fifty best are looked at; one that does not fit is passed over for smaller ones.
         """
         work = _search_within(index, query, max_tokens)
-        return BudgetAnswer(await answer(work, word_searching))
+        return BudgetAnswer(await answer(work, search_failure))
 
     async def delete_chunks(ids: Ids) -> DeleteChunksAnswer:
         """Delete single chunks by their ids. Ids that are not in the index are ignored."""
-        return DeleteChunksAnswer(await answer(_delete_chunks(index, ids), word_deleting("IDs")))
+        return DeleteChunksAnswer(await answer(_delete_chunks(index, ids), deletion_failure("IDs")))
 
     async def delete_file(
         source_file: Annotated[
@@ -176,10 +179,10 @@ def make_tools(index: Index) -> list[Tool]:
     ) -> DeleteFileAnswer:
         """Delete all chunks of a file from the index. The file itself is not touched."""
         work = _delete_file(index, source_file)
-        return DeleteFileAnswer(await answer(work, word_deleting("file")))
+        return DeleteFileAnswer(await answer(work, deletion_failure("file")))
 
     async def ask(confirm: bool, ctx: Context) -> Confirmation | Elicit[Confirmation]:
-        """Ask the person at the client, where the client can."""
+        """Ask the user for confirmation if the client supports elicitation."""
         if not confirm or not _can_ask(ctx):
             return Confirmation(delete_everything=confirm)
         return Elicit(
@@ -201,7 +204,7 @@ def make_tools(index: Index) -> list[Tool]:
         Where the client can ask its user, the user is asked as well.
         """
         return ClearAnswer(
-            await answer(_clear(index, confirm, consent), word_deleting("collection"))
+            await answer(_clear(index, confirm, consent), deletion_failure("collection"))
         )
 
     async def get_index_stats(
@@ -214,7 +217,7 @@ def make_tools(index: Index) -> list[Tool]:
         A very long list comes in parts: when `next_file` is not null, call again with it as
         `from_file`. The counts are always those of the whole index.
         """
-        return StatsAnswer(await answer(describe(index, from_file), word_searching))
+        return StatsAnswer(await answer(describe(index, from_file), search_failure))
 
     return [
         make_tool(index_file, title="Index a file", read_only=False),
@@ -229,10 +232,8 @@ def make_tools(index: Index) -> list[Tool]:
     ]
 
 
-async def _index_file(
-    index: Index, indexing: Indexing, path: str, progress: Progress
-) -> IndexedFile:
-    source, run = await indexing.index_file(path, progress)
+async def _index_file(index: Index, indexer: Indexer, path: str, progress: Progress) -> IndexedFile:
+    source, run = await indexer.index_file(path, progress)
     chunks = await index.engine.get(index.collections.chunks, where={"doc_hash": source.sha256})
     chunks.sort(key=lambda chunk: int(chunk.metadata["chunk_index"]))
     ids = [chunk.id for chunk in chunks]
@@ -250,9 +251,9 @@ async def _index_file(
 
 
 async def _index_directory(
-    indexing: Indexing, path: str, recursive: bool, progress: Progress
+    indexer: Indexer, path: str, recursive: bool, progress: Progress
 ) -> IndexedDirectory:
-    run = await indexing.index_directory(path, recursive=recursive, progress=progress)
+    run = await indexer.index_directory(path, recursive=recursive, progress=progress)
     warnings = warn_of_files(run.hidden)
     errors = [_file_error(run, place) for place in range(len(run.errors))]
     shown_errors = errors[: max(0, how_many_fit([*warnings, *errors]) - len(warnings))]
@@ -273,9 +274,9 @@ async def _index_directory(
     )
 
 
-def _file_error(run: Run, place: int) -> FileError:
+def _file_error(run: RunResult, place: int) -> FileError:
     path, error = run.errors[place]
-    failed = word_in_folder(path, error)
+    failed = folder_file_failure(path, error)
     return FileError(
         file_path=path, error=failed.error, error_code=failed.error_code, reason=error.message
     )
@@ -295,7 +296,7 @@ async def _search(index: Index, query: str, limit: int, filters: dict[str, Any] 
 
 
 async def _search_within(index: Index, query: str, budget: int) -> FoundWithinBudget:
-    found = await index.search(query, MOST_RESULTS)
+    found = await index.search(query, MAX_RESULTS)
     sizes = [int(hit.record.metadata["token_count"]) for hit in found.hits]
     selection = select(found.hits, sizes, budget)
     if sizes and not selection.hits:
@@ -344,5 +345,5 @@ async def _clear(index: Index, confirm: bool, consent: ElicitationResult[Confirm
 def _can_ask(ctx: Context) -> bool:
     client = ctx.client_capabilities
     asking = client.elicitation if client is not None else None
-    # A client that names no way of asking means forms; one that names addresses alone has none.
+    # A client that declares no mode supports forms; one that declares only URLs does not.
     return asking is not None and (asking.form is not None or asking.url is None)

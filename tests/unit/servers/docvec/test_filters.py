@@ -3,7 +3,7 @@ from typing import Any
 import pytest
 
 from quinion.errors import InvalidInput
-from quinion.servers.docvec.filters import DEEPEST, read_filters
+from quinion.servers.docvec.filters import MAX_DEPTH, read_filters
 
 
 @pytest.mark.parametrize(
@@ -44,23 +44,23 @@ def nested(levels: int) -> dict[str, Any]:
         ({"page": 1}, "Unknown filter field 'page'.*page_number"),
         ({"page_number": {"$near": 1}}, r"Unknown filter operator '\$near' on page_number.*\$gte"),
         ({"page_number": {}}, "no operator"),
-        ({"page_number": "ten"}, "page_number is a whole number, and 'ten' is none"),
+        ({"page_number": "ten"}, "page_number must be a whole number, got 'ten'"),
         ({"page_number": 1.5}, "whole number"),
         ({"page_number": True}, "whole number"),
         ({"page_number": None}, "whole number"),
         ({"page_number": 1e300}, "whole number"),
         ({"page_number": float("nan")}, "whole number"),
-        ({"source_file": 3}, "source_file is a text"),
-        ({"source_file": ["a"]}, "source_file is a text"),
-        ({"source_file": {"$gte": "a"}}, r"\$gte is for numbers"),
-        ({"page_number": {"$contains": "1"}}, r"\$contains is for texts"),
+        ({"source_file": 3}, "source_file must be text"),
+        ({"source_file": ["a"]}, "source_file must be text"),
+        ({"source_file": {"$gte": "a"}}, r"\$gte is for number fields"),
+        ({"page_number": {"$contains": "1"}}, r"\$contains is for text fields"),
         ({"page_number": {"$in": 1}}, "takes a list"),
         ({"page_number": {"$in": []}}, "takes a list"),
         ({"$or": {"page_number": 1}}, "takes a list of filters"),
         ({"$or": []}, "takes a list of filters"),
         ({"$and": [{}]}, "inside .* is empty"),
         ({"$and": ["x"]}, "must be an object"),
-        (nested(DEEPEST + 1), "nested"),
+        (nested(MAX_DEPTH + 1), "nested"),
         ({"$and": [{"page_number": n} for n in range(1001)]}, "at most"),
     ],
 )

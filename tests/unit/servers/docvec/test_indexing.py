@@ -4,7 +4,7 @@ import json
 import pytest
 
 from quinion.errors import ExtractionFailed, FileUnreadable
-from quinion.servers.docvec.indexing import _word_unreadable
+from quinion.servers.docvec.indexing import _describe_unreadable
 
 
 @pytest.mark.parametrize(
@@ -17,7 +17,7 @@ from quinion.servers.docvec.indexing import _word_unreadable
 def test_a_place_whose_name_is_not_text_can_be_told_of(
     number: int, kind: type[Exception], says: str
 ) -> None:
-    name, problem = _word_unreadable(OSError(number, "closed", "/notes/caf\udce9"))
+    name, problem = _describe_unreadable(OSError(number, "closed", "/notes/caf\udce9"))
     assert name == "/notes/caf\ufffd"
     assert type(problem) is kind
     assert says in problem.message
