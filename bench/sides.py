@@ -27,7 +27,7 @@ from mcp.client.stdio import StdioServerParameters, get_default_environment, std
 
 from bench.processes import newest_child
 from quinion.cli.ingest import AT_ONCE
-from quinion.daemon.client import ask_to_leave
+from quinion.daemon.client import stop_engine as stop_background_engine
 from quinion.store.lock import read_holder
 
 ROOT = Path(__file__).parents[1]
@@ -159,7 +159,7 @@ def stop_engine(home: Path) -> None:
     if holder := read_holder(home):
         with suppress(psutil.NoSuchProcess):
             engine = psutil.Process(holder.pid)
-            ask_to_leave(home)
+            stop_background_engine(home)
             engine.wait(LEAVING_S)
 
 

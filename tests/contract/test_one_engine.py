@@ -49,7 +49,7 @@ def home(new_home: NewHome) -> Iterator[Home]:
     """A home of a test's own; an engine that it leaves in the background is ended."""
     home = new_home()
     yield home
-    daemon_client.ask_to_leave(home.path)
+    daemon_client.stop_engine(home.path)
     assert "Traceback" not in home.engine_log
 
 
@@ -155,13 +155,15 @@ def test_an_engine_of_another_version_is_told_from_ours(home: Home) -> None:
     with client(home):
         engine = engine_of(home)
         with pytest.raises(HomeInUse, match=rf"{engine.pid}.*{__version__}.*0\.0\.1.*quinion stop"):
-            daemon_client._greet(home.path, Hello("0.0.1", "document-store", "", settings.dump()))
+            daemon_client._handshake(
+                home.path, Hello("0.0.1", "document-store", "", settings.dump())
+            )
     with client_of_a_lasting_engine(home):
         engine = engine_of(home)
     # Nobody needs it any more, so it makes room.
     time.sleep(0.5)
     assert (
-        daemon_client._greet(home.path, Hello("0.0.1", "document-store", "", settings.dump()))
+        daemon_client._handshake(home.path, Hello("0.0.1", "document-store", "", settings.dump()))
         is None
     )
     engine.wait(PATIENCE_S)

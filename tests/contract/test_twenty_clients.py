@@ -9,7 +9,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from quinion.daemon.client import ask_to_leave
+from quinion.daemon.client import stop_engine
 from tests.contract.conftest import NewHome
 from tests.contract.document_store.asking import ingest, list_documents, read_text
 from tests.contract.docvec.asking import done
@@ -26,7 +26,7 @@ LINGER = {"QUINION_IDLE_SECONDS": "60"}
 def home(new_home: NewHome) -> Iterator[Home]:
     home = new_home()
     yield home
-    ask_to_leave(home.path)
+    stop_engine(home.path)
 
 
 @pytest.mark.slow

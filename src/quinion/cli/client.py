@@ -12,9 +12,9 @@ from anyio.abc import UNIXSocketStream
 from mcp import Client
 
 from quinion.concurrency import in_thread
-from quinion.daemon.client import Patience, find
+from quinion.daemon.client import HolderWait, find
 from quinion.daemon.jsonrpc_stream import Lines, exchange
-from quinion.daemon.socket_server import open_door
+from quinion.daemon.socket_server import open_socket_server
 from quinion.engine import open_engine
 from quinion.errors import HomeInUse, QuinionError
 from quinion.servers.registry import Entry, find_server
@@ -33,7 +33,7 @@ async def connect(settings: Settings, name: str) -> AsyncIterator[Client]:
     entry = find_server(name)
     settings = entry.settings(settings)
     async with AsyncExitStack() as stack:
-        patience = Patience(settings.home)
+        patience = HolderWait(settings.home)
         while True:
             client = await _attach(settings, entry, stack) or await _open(settings, entry, stack)
             if client:
@@ -57,7 +57,7 @@ async def _open(settings: Settings, entry: Entry, stack: AsyncExitStack) -> Clie
         if error.folder == settings.home:
             return None
         raise  # the vector store's folder is another home's too
-    door = await stack.enter_async_context(open_door(engine))
+    door = await stack.enter_async_context(open_socket_server(engine))
     return await stack.enter_async_context(Client(door.server(entry, settings)))
 
 

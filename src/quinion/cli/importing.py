@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from quinion.cli.options import Json, tell
-from quinion.daemon.client import ask_to_leave
+from quinion.daemon.client import stop_engine
 from quinion.home import hold_home, store_place
 from quinion.servers.document_store import records as document_store
 from quinion.servers.policy_kb import records as policy_kb
@@ -45,7 +45,7 @@ def import_chroma(
 
 def run(settings: Settings, source: str, *, as_json: bool) -> int:
     """Import it; 1 when something could not be imported."""
-    ask_to_leave(settings.home)
+    stop_engine(settings.home)
     with hold_home(settings):
         report = import_into(store_place(settings), source, IMPORTABLE)
     tell(as_json, asdict(report), "\n".join(_describe(report)))

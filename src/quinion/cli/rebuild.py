@@ -3,7 +3,7 @@
 from dataclasses import asdict
 
 from quinion.cli.options import tell
-from quinion.daemon.client import ask_to_leave
+from quinion.daemon.client import stop_engine
 from quinion.home import hold_home, store_place
 from quinion.servers.registry import CATALOG
 from quinion.settings import Settings
@@ -20,7 +20,7 @@ def run(settings: Settings, *, as_json: bool) -> int:
 
 
 def _rebuild(settings: Settings) -> RebuildReport:
-    ask_to_leave(settings.home)
+    stop_engine(settings.home)
     with hold_home(settings):
         return rebuild(store_place(settings))
 

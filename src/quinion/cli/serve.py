@@ -12,8 +12,8 @@ from quinion.cli.client import call
 from quinion.cli.files import find_documents
 from quinion.cli.report import fail
 from quinion.concurrency import in_thread
-from quinion.daemon.client import ask_to_leave
-from quinion.daemon.socket_server import Door, open_door
+from quinion.daemon.client import stop_engine
+from quinion.daemon.socket_server import SocketServer, open_socket_server
 from quinion.engine import open_engine
 from quinion.errors import InvalidInput, QuinionError
 from quinion.servers import document_store, mistral_ocr
@@ -90,17 +90,17 @@ async def _serve(
 
 async def _open_doors(
     settings: Settings, entries: list[Entry], stack: AsyncExitStack
-) -> dict[str, Door]:
+) -> dict[str, SocketServer]:
     """The door of each server: one for all, but for those that keep a folder of their own."""
-    by_home: dict[Path, Door] = {}
-    doors: dict[str, Door] = {}
+    by_home: dict[Path, SocketServer] = {}
+    doors: dict[str, SocketServer] = {}
     for entry in entries:
         mine = entry.settings(settings)
         if mine.home not in by_home:
             # An engine in the background makes room: its clients come here with their next call.
-            await in_thread(ask_to_leave, mine.home)
+            await in_thread(stop_engine, mine.home)
             engine = await stack.enter_async_context(open_engine(mine))
-            by_home[mine.home] = await stack.enter_async_context(open_door(engine))
+            by_home[mine.home] = await stack.enter_async_context(open_socket_server(engine))
         doors[entry.name] = by_home[mine.home]
     return doors
 
@@ -116,7 +116,7 @@ def _print_addresses(settings: Settings, addresses: dict[str, str]) -> None:
     sys.stdout.flush()
 
 
-async def _load_samples(door: Door, settings: Settings, folder: Path) -> None:
+async def _load_samples(door: SocketServer, settings: Settings, folder: Path) -> None:
     """Something to try at once; a home that has documents is left alone."""
     if await door.engine.get(REGISTRY):
         return

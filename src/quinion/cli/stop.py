@@ -4,7 +4,7 @@ import json
 
 import typer
 
-from quinion.daemon.client import ask_to_leave
+from quinion.daemon.client import stop_engine
 from quinion.servers.registry import CATALOG
 from quinion.settings import Settings
 
@@ -12,7 +12,7 @@ from quinion.settings import Settings
 def run(settings: Settings, *, as_json: bool) -> int:
     """End it, and wait until it has; its clients start another with their next call."""
     homes = dict.fromkeys(entry.settings(settings).home for entry in CATALOG.values())
-    stopped = [str(home) for home in homes if ask_to_leave(home)]
+    stopped = [str(home) for home in homes if stop_engine(home)]
     if as_json:
         typer.echo(json.dumps({"stopped": stopped}))
     else:

@@ -1,6 +1,8 @@
-"""One home, one engine: how the processes of a user share it.
+"""Engine sharing: one engine per home, used by all processes of a user.
 
-`door` lets others in at the process that has the home; `attach` finds that door, or starts an
-engine in the `background`; `greeting` is what both say first, `lines` how MCP goes over a socket;
-`stdio` is the relay that desktop clients start.
+- `socket_server`: the process that holds the home serves other processes on a Unix socket.
+- `client`: connects to that socket, or starts an engine in the `background`.
+- `handshake`: the first line that each side sends.
+- `jsonrpc_stream`: MCP messages over a socket.
+- `stdio`: the relay that desktop clients start.
 """

@@ -1,7 +1,7 @@
-"""An engine in the background: `attach` starts it, and it ends when nobody needs it any more.
+"""Background engine: `client.attach` starts it; it exits after an idle timeout.
 
-A process of its own, with no parent and in no session of a terminal or a client: what is done
-to the client that happened to be the first must not end it.
+It is a detached process without a parent and in a new session, so that stopping the client that
+started it does not stop the engine.
 """
 
 import json
@@ -20,44 +20,44 @@ from quinion.settings import Settings
 log = logging.getLogger(__name__)
 
 
-def main(report: int) -> None:
-    """Serve until nobody needs it; say through the pipe `report` whether it could begin."""
+def main(pipe: int) -> None:
+    """Serve until idle or stopped; report through `pipe` whether the engine started."""
     settings = Settings.model_validate(json.load(sys.stdin))
     if os.fork():
         os._exit(0)
     os.setsid()
     logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(levelname)s: %(message)s")
     try:
-        anyio.run(_serve, settings, report)
+        anyio.run(_serve, settings, pipe)
     except QuinionError as error:
-        with suppress(OSError):  # it was said that all is ready
-            _say(report, Reply.refusing(error))
+        with suppress(OSError):  # the pipe is closed if the engine had started
+            _report(pipe, Reply.refusing(error))
 
 
-async def _serve(settings: Settings, report: int) -> None:
-    # Here, not above: the process that started this waits for the fork.
-    from quinion.daemon.socket_server import Door, open_door  # noqa: PLC0415
+async def _serve(settings: Settings, pipe: int) -> None:
+    # Imported here because the parent waits until the fork.
+    from quinion.daemon.socket_server import SocketServer, open_socket_server  # noqa: PLC0415
     from quinion.engine import open_engine  # noqa: PLC0415
 
-    async def stop_on_signal(door: Door) -> None:
+    async def stop_on_signal(server: SocketServer) -> None:
         with anyio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
             async for _ in signals:
-                door.leave()
+                server.shut_down()
 
     async with (
         open_engine(settings) as engine,
-        open_door(engine, background=True) as door,
+        open_socket_server(engine, background=True) as server,
         anyio.create_task_group() as group,
     ):
-        group.start_soon(stop_on_signal, door)
-        _say(report, Reply())
-        await door.wait_until_leaving()
+        group.start_soon(stop_on_signal, server)
+        _report(pipe, Reply())
+        await server.wait_for_shutdown()
         group.cancel_scope.cancel()
 
 
-def _say(report: int, reply: Reply) -> None:
-    os.write(report, reply.encode())
-    os.close(report)
+def _report(pipe: int, reply: Reply) -> None:
+    os.write(pipe, reply.encode())
+    os.close(pipe)
 
 
 if __name__ == "__main__":

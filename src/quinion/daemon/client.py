@@ -1,6 +1,6 @@
-"""How a process finds the engine that has the home, or starts one.
+"""Client of the shared engine: finds the process that holds the home, or starts one.
 
-Blocking, and with few imports: a relay on stdio has no more than this.
+The code is blocking and imports little, because the stdio relay needs only this module.
 """
 
 import fcntl
@@ -19,77 +19,77 @@ from quinion.errors import HomeInUse, QuinionError
 from quinion.settings import Settings
 from quinion.store.lock import in_use, is_held, read_holder, unusable
 
-LOOK_S = 0.02
-NO_DOOR_S = 3.0
-"""How long whoever has the home may be without a door: it is being opened, or there is none."""
-PATIENCE_S = 60.0
-"""How long an engine may take to leave, or to come."""
-SILENCE_S = 30.0
-MOST_LOG = 1 << 20
+POLL_S = 0.02
+NO_SOCKET_S = 3.0
+"""How long to wait for the holder of the home to open its socket."""
+TIMEOUT_S = 60.0
+"""How long an engine may take to start or to stop."""
+SOCKET_TIMEOUT_S = 30.0
+MAX_LOG_BYTES = 1 << 20
 LOG_NAME = "engine.log"
 
 
 def attach(settings: Settings, server: str) -> socket.socket:
-    """A connection to the server in the engine that has the home; one is started if none has.
+    """Connect to a server of the engine that holds the home; start an engine if there is none.
 
     Raises:
-        HomeInUse: a process has the home that can't let us in; the message says why.
-        BadSetting: a folder can't be used.
+        HomeInUse: the process that holds the home refuses the connection; the message says why.
+        BadSetting: a folder cannot be used.
     """
-    patience = Patience(settings.home)
+    waiting = HolderWait(settings.home)
     while True:
         if link := find(settings, server):
             return link
         if is_held(settings.home):
-            patience.wait()
+            waiting.wait()
         else:
-            _start_once(settings)
+            _start_if_needed(settings)
 
 
 def find(settings: Settings, server: str) -> socket.socket | None:
-    """A connection to the server in the engine that has the home; None when none lets us in now.
+    """Connect to a server of the engine that holds the home; None if no engine accepts now.
 
     Raises:
-        HomeInUse: the engine will not; the message says why.
+        HomeInUse: the engine refuses the connection; the message says why.
     """
-    return _greet(settings.home, Hello(__version__, server, _folder(), settings.dump()))
+    return _handshake(settings.home, Hello(__version__, server, _folder(), settings.dump()))
 
 
-def ask_to_leave(home: Path) -> bool:
-    """Have an engine in the background leave, and wait for it; false when none was there.
+def stop_engine(home: Path) -> bool:
+    """Stop the background engine and wait for its end; false if none is running.
 
     Raises:
-        HomeInUse: the process that has the home is not in the background.
+        HomeInUse: the process that holds the home is not a background engine.
     """
     if not is_held(home):
         return False
-    patience = Patience(home)
+    waiting = HolderWait(home)
     while is_held(home):
-        _greet(home, Hello(__version__))
-        patience.wait()
+        _handshake(home, Hello(__version__))
+        waiting.wait()
     return True
 
 
-def _start_once(settings: Settings) -> None:
-    """Start an engine, unless another client does so at this moment: then wait for that."""
+def _start_if_needed(settings: Settings) -> None:
+    """Start an engine; if another client is starting one, wait for it instead."""
     with _open_log(settings.home) as log:
-        turn = os.open(settings.home, os.O_RDONLY | os.O_CLOEXEC)
+        start_lock = os.open(settings.home, os.O_RDONLY | os.O_CLOEXEC)
         try:
-            fcntl.flock(turn, fcntl.LOCK_EX)
+            fcntl.flock(start_lock, fcntl.LOCK_EX)
             if not is_held(settings.home):
                 _start(settings, log)
         finally:
-            os.close(turn)
+            os.close(start_lock)
 
 
 def _start(settings: Settings, log: BinaryIO) -> None:
-    """Start an engine in the background, and return when it, or another, has the home.
+    """Start a background engine; return when it, or another process, holds the home.
 
-    Its settings go to it by its stdin, because there are secrets among them. By a pipe it says
-    that it is ready, or what keeps it from starting.
+    The settings contain secrets, so they are passed through stdin. The engine reports through a
+    pipe that it is ready, or why it cannot start.
 
     Raises:
-        QuinionError: it could not be started.
+        QuinionError: the engine could not be started.
     """
     read, write = os.pipe()
     with os.fdopen(read, "rb") as report:
@@ -105,32 +105,32 @@ def _start(settings: Settings, log: BinaryIO) -> None:
         finally:
             os.close(write)
         process.communicate(json.dumps(settings.dump()).encode())
-        said = report.read()
-    if not said:
-        raise QuinionError(f"The engine could not be started: {log.name} says why.")
-    reply = Reply.decode(said)
+        received = report.read()
+    if not received:
+        raise QuinionError(f"The engine could not be started. See the log: {log.name}")
+    reply = Reply.decode(received)
     if reply.code != HomeInUse.code or not is_held(settings.home):
         reply.raise_error()
 
 
-def _greet(home: Path, hello: Hello) -> socket.socket | None:
+def _handshake(home: Path, hello: Hello) -> socket.socket | None:
     holder = read_holder(home)
     if holder is None or not holder.socket or not is_held(home):
         return None
     link = socket.socket(socket.AF_UNIX)
     try:
-        link.settimeout(SILENCE_S)
+        link.settimeout(SOCKET_TIMEOUT_S)
         link.connect(holder.socket)
         link.sendall(hello.encode() + b"\n")
-        said = _read_line(link)
-        if said:
-            reply = Reply.decode(said)
+        received = _read_line(link)
+        if received:
+            reply = Reply.decode(received)
             reply.raise_error()
             if not reply.leaving:
                 link.settimeout(None)
                 return link
     except OSError:
-        pass  # it is going, or has gone
+        pass  # the engine is stopping or has stopped
     except QuinionError:
         link.close()
         raise
@@ -139,7 +139,7 @@ def _greet(home: Path, hello: Hello) -> socket.socket | None:
 
 
 def _read_line(link: socket.socket) -> bytes:
-    """The reply; nothing else is sent before we have answered it."""
+    """Read the reply; the engine sends nothing after it until the client's first message."""
     line = b""
     while not line.endswith(b"\n"):
         part = link.recv(1 << 16)
@@ -150,12 +150,12 @@ def _read_line(link: socket.socket) -> bytes:
 
 
 def _open_log(home: Path) -> BinaryIO:
-    """The log of engines in the background; begun anew when it has become large."""
+    """Open the log of background engines; truncate it when it has become large."""
     path = home / LOG_NAME
     try:
         home.mkdir(mode=0o700, parents=True, exist_ok=True)
         path.touch(mode=0o600)
-        return path.open("ab" if path.stat().st_size < MOST_LOG else "wb")
+        return path.open("ab" if path.stat().st_size < MAX_LOG_BYTES else "wb")
     except OSError as error:
         raise unusable(home, error) from error
 
@@ -163,27 +163,27 @@ def _open_log(home: Path) -> BinaryIO:
 def _folder() -> str:
     try:
         return str(Path.cwd())
-    except OSError:  # it was deleted
+    except OSError:  # the working directory was deleted
         return ""
 
 
-class Patience:
-    """Waits for whoever has the home, a little each time; not for ever."""
+class HolderWait:
+    """Polls for the process that holds the home, with a timeout."""
 
     def __init__(self, home: Path) -> None:
         self._home = home
-        self._begun = self._seen_door = time.monotonic()
+        self._started = self._socket_seen = time.monotonic()
 
     def wait(self) -> None:
-        """Wait a little.
+        """Sleep for one polling interval.
 
         Raises:
-            HomeInUse: this has been going on for long enough.
+            HomeInUse: the timeout has passed.
         """
         now = time.monotonic()
         holder = read_holder(self._home)
         if holder and holder.socket:
-            self._seen_door = now
-        if now - self._begun > PATIENCE_S or now - self._seen_door > NO_DOOR_S:
+            self._socket_seen = now
+        if now - self._started > TIMEOUT_S or now - self._socket_seen > NO_SOCKET_S:
             raise in_use(self._home)
-        time.sleep(LOOK_S)
+        time.sleep(POLL_S)

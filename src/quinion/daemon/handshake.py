@@ -1,7 +1,7 @@
-"""What two processes of quinion say to each other before MCP begins: one line each.
+"""Handshake between two quinion processes: one JSON line each before MCP begins.
 
-A client says what it is, and the process that has the home lets it in, says that it is about
-to leave (so ask again), or refuses and says why.
+The client sends a `Hello`. The process that holds the home accepts it, replies that it is
+shutting down (the client tries again), or refuses with an error.
 """
 
 import json
@@ -13,9 +13,9 @@ from quinion.errors import BadSetting, HomeInUse, InvalidInput, QuinionError
 
 @dataclass(frozen=True, slots=True)
 class Hello:
-    """A client: its version, the server that it wants, its settings, and the folder it is in.
+    """Request of a client: its version, the server it wants, its settings and its folder.
 
-    A client that wants no server wants the process to leave.
+    An empty `server` asks the process to shut down.
     """
 
     version: str
@@ -24,25 +24,25 @@ class Hello:
     settings: dict[str, Any] = field(default_factory=dict)
 
     def encode(self) -> bytes:
-        """As a line."""
+        """Serialize to one line."""
         return json.dumps(asdict(self)).encode()
 
     @classmethod
     def decode(cls, line: bytes) -> Self:
-        """From a line.
+        """Parse a line.
 
         Raises:
-            InvalidInput: it is none.
+            InvalidInput: the line is not a handshake.
         """
         try:
             return cls(**json.loads(line))
         except (ValueError, TypeError) as error:
-            raise InvalidInput(f"This is no greeting of quinion's ({error}).") from error
+            raise InvalidInput(f"Invalid handshake: not from quinion ({error}).") from error
 
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What is answered: welcome, unless one of these is said."""
+    """Reply to a client: accepted, unless `leaving` or `error` is set."""
 
     leaving: bool = False
     error: str = ""
@@ -50,27 +50,27 @@ class Reply:
 
     @classmethod
     def refusing(cls, error: QuinionError) -> Self:
-        """An error as a reply."""
+        """Make a reply that refuses the client with an error."""
         return cls(error=error.message, code=error.code)
 
     def encode(self) -> bytes:
-        """As a line."""
+        """Serialize to one line."""
         return json.dumps(asdict(self)).encode()
 
     @classmethod
     def decode(cls, line: bytes) -> Self:
-        """From a line.
+        """Parse a line.
 
         Raises:
-            HomeInUse: it is none: whoever has the home speaks another language.
+            HomeInUse: the line is not a reply; the holder of the home uses another protocol.
         """
         try:
             return cls(**json.loads(line))
         except (ValueError, TypeError) as error:
-            raise HomeInUse("Another version of quinion has the home; end it first.") from error
+            raise HomeInUse("Another version of quinion uses this home. Stop it first.") from error
 
     def raise_error(self) -> None:
-        """Raise the error that was replied, if one was."""
+        """Raise the error of the reply, if there is one."""
         if self.error:
             kinds = {kind.code: kind for kind in (BadSetting, HomeInUse, InvalidInput)}
             raise kinds.get(self.code, QuinionError)(self.error)

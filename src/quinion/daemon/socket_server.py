@@ -1,8 +1,8 @@
-"""The door of a held home: where other processes of the same user find its servers.
+"""Socket server: gives other processes of the user access to the engine that holds a home.
 
-Whoever holds a home, `quinion serve`, an engine in the background or a command, opens a Unix
-socket and names it in the lock. A client greets (`greeting`), and then MCP goes both ways, one
-message a line. The permissions of the socket are the only key that is needed.
+The process that holds a home (`quinion serve`, a background engine or a command) opens a Unix
+socket and writes its path into the lock file. A client sends a `handshake`; then MCP messages go
+both ways, one per line. The file permissions of the socket are the only access control.
 """
 
 import logging
@@ -26,7 +26,7 @@ from mcp.types import (
 from quinion import __version__
 from quinion.concurrency import as_raised
 from quinion.daemon.handshake import Hello, Reply
-from quinion.daemon.jsonrpc_stream import GONE, Lines, exchange
+from quinion.daemon.jsonrpc_stream import CONNECTION_LOST, Lines, exchange
 from quinion.engine import Engine
 from quinion.errors import HomeInUse, InvalidInput, QuinionError
 from quinion.servers.base import ContractServer
@@ -39,22 +39,23 @@ log = logging.getLogger(__name__)
 
 SOCKET_NAME = "engine.sock"
 LONGEST_PATH = 100
-"""Bytes; kernels take 104 (macOS) or 108 (Linux) for the path of a socket."""
-HELLO_S = 10.0
+"""Maximum bytes of a socket path; kernels allow 104 (macOS) or 108 (Linux)."""
+HANDSHAKE_S = 10.0
 FIRST_CLIENT_S = 10.0
-"""How long whoever started an engine may take to come in."""
+"""How long a new engine waits for its first client."""
 DRAIN_S = 10.0
-"""How long calls may take to end when the engine leaves."""
+"""How long pending calls may take when the engine shuts down."""
 
 CANCELLED = "notifications/cancelled"
-ENDLESS = frozenset({"subscriptions/listen"})
-"""Requests that are answered when somebody leaves, not before."""
+LONG_LIVED = frozenset({"subscriptions/listen"})
+"""Requests that stay open until the client disconnects; shutdown does not wait for them."""
 
 
-class Door:
-    """The servers of one engine, and the clients that came in by its socket. Use `open_door`.
+class SocketServer:
+    """Serves the MCP servers of one engine to the clients of its socket.
 
-    `background`: the engine is there for these clients only, and leaves when nobody needs it.
+    Use `open_socket_server` to create one. In the `background`, the engine serves only these
+    clients and shuts down when it has been idle.
     """
 
     def __init__(self, engine: Engine, path: Path, *, background: bool) -> None:
@@ -64,138 +65,139 @@ class Door:
         self._servers: dict[tuple[str, str], tuple[Settings, ContractServer]] = {}
         self._clients = 0
         self._calls: set[tuple[int, str | int]] = set()
-        self._leaving = False
+        self._shutting_down = False
         self._changed = anyio.Event()
 
     def announce(self, addresses: Mapping[str, str] | None = None) -> None:
-        """Note in the lock where the socket is, and the addresses on HTTP."""
+        """Write the socket path and the HTTP addresses into the lock file."""
         self.engine.lock.announce(
             Holder(os.getpid(), __version__, str(self._path), dict(addresses or {}))
         )
 
     def server(self, entry: Entry, settings: Settings) -> ContractServer:
-        """The server, built when it is first wanted.
+        """The MCP server of an entry, built on first use.
 
         Raises:
-            HomeInUse: the engine, or this server, has settings that differ.
+            HomeInUse: the engine or this server runs with different settings.
         """
         key = entry.name, entry.partition(settings)
         if key not in self._servers:
-            self._check(differing(COMMON, settings, self.engine.settings))
+            self._check_settings(differing(COMMON, settings, self.engine.settings))
             self._servers[key] = settings, entry.load().build(self.engine.seen_with(settings))
         known, server = self._servers[key]
-        self._check(entry.differing(settings, known))
+        self._check_settings(entry.differing(settings, known))
         return server
 
     async def make_ready(self, server: ContractServer) -> None:
-        """Have all at hand when a client first asks.
+        """Load what the first call needs.
 
         Raises:
-            QuinionError: something does not work; the next call tries again.
+            QuinionError: loading failed; the next call tries again.
         """
         await server.warm()
 
-    def leave(self) -> None:
-        """Let nobody in any more."""
-        self._leaving = True
-        self._tell()
+    def shut_down(self) -> None:
+        """Stop accepting clients."""
+        self._shutting_down = True
+        self._notify()
 
-    async def wait_until_leaving(self) -> None:
-        """Return when the engine should end: it was told to, or nobody has come for a while."""
-        patience = max(FIRST_CLIENT_S, self.engine.settings.idle_seconds)
-        while not self._leaving:
-            alone = self._background and not self._clients
-            with anyio.move_on_after(patience if alone else None) as wait:
+    async def wait_for_shutdown(self) -> None:
+        """Wait until the engine should stop: on request, or when it has been idle too long."""
+        timeout_s = max(FIRST_CLIENT_S, self.engine.settings.idle_seconds)
+        while not self._shutting_down:
+            idle = self._background and not self._clients
+            with anyio.move_on_after(timeout_s if idle else None) as wait:
                 await self._changed.wait()
-                patience = self.engine.settings.idle_seconds
+                timeout_s = self.engine.settings.idle_seconds
             if wait.cancelled_caught:
-                self.leave()
+                self.shut_down()
 
     async def drain(self) -> None:
-        """Wait for the end of the calls under way, for a while."""
+        """Wait for pending calls, at most `DRAIN_S`."""
         with anyio.move_on_after(DRAIN_S, shield=True):
             while self._calls:
                 await self._changed.wait()
 
-    async def attend(self, stream: ByteStream) -> None:
-        """Serve one client until it goes; what happens to it is no concern of the others."""
+    async def handle(self, stream: ByteStream) -> None:
+        """Serve one client until it disconnects; its errors do not affect other clients."""
         try:
             async with stream:
-                await self._greet(Lines(stream))
-        except GONE:
+                await self._handshake(Lines(stream))
+        except CONNECTION_LOST:
             pass
         except Exception:
-            log.exception("a client was lost")
+            log.exception("connection to a client failed")
 
-    async def _greet(self, lines: Lines) -> None:
+    async def _handshake(self, lines: Lines) -> None:
         line = None
-        with anyio.move_on_after(HELLO_S):
+        with anyio.move_on_after(HANDSHAKE_S):
             line = await lines.read()
         if line is None:
             return
-        # From here to the counting nothing is awaited: who is let in is not left alone.
-        reply, welcome = self._judge(line)
-        if welcome is None:
+        # No await until the client is counted: otherwise the engine could stop as idle.
+        reply, accepted = self._answer_hello(line)
+        if accepted is None:
             await lines.write(reply.encode())
             return
-        server, folder = welcome
-        with self._counted():
+        server, folder = accepted
+        with self._count_client():
             await lines.write(reply.encode())
             CLIENT_FOLDER.set(folder)
             await self._serve(server, lines)
 
-    def _judge(self, line: bytes) -> tuple[Reply, tuple[ContractServer, str] | None]:
-        """What the client is told, and the server that it gets, with the folder it is in."""
-        if self._leaving:
+    def _answer_hello(self, line: bytes) -> tuple[Reply, tuple[ContractServer, str] | None]:
+        """The reply to a handshake, and if accepted, the server and the client's folder."""
+        if self._shutting_down:
             return Reply(leaving=True), None
         try:
             hello = Hello.decode(line)
             if not hello.server:
-                return self._judge_wish_to_leave(), None
-            return Reply(), (self._admit(hello), hello.folder)
+                return self._answer_stop_request(), None
+            return Reply(), (self._find_server(hello), hello.folder)
         except HomeInUse as error:
             if self._background and not self._clients:
-                self.leave()
+                self.shut_down()
                 return Reply(leaving=True), None
             return Reply.refusing(error), None
         except QuinionError as error:
             return Reply.refusing(error), None
 
-    def _judge_wish_to_leave(self) -> Reply:
+    def _answer_stop_request(self) -> Reply:
         if not self._background:
             raise HomeInUse(
-                f"{self._who()} was not started in the background. End it where it runs, or set "
-                "QUINION_HOME to another folder."
+                f"{self._describe_process()} was not started in the background. Stop it where it "
+                "runs, or set QUINION_HOME to another folder."
             )
-        self.leave()
+        self.shut_down()
         return Reply(leaving=True)
 
-    def _admit(self, hello: Hello) -> ContractServer:
+    def _find_server(self, hello: Hello) -> ContractServer:
         if hello.version != __version__:
             raise HomeInUse(
-                f"{self._who()} is quinion {__version__}, and this is quinion {hello.version}. "
-                "Close the clients that use it, or run quinion stop, and start again."
+                f"{self._describe_process()} is quinion {__version__}, but this is quinion "
+                f"{hello.version}. Close the clients that use it, or run quinion stop, and start "
+                "again."
             )
         try:
             settings = Settings.model_validate(hello.settings)
         except ValueError as error:
-            raise InvalidInput(f"This is no greeting of quinion's ({error}).") from error
+            raise InvalidInput(f"Invalid settings in the handshake ({error}).") from error
         return self.server(find_server(hello.server), settings)
 
     async def _serve(self, server: ContractServer, lines: Lines) -> None:
         client = id(lines)
 
         def on_read(message: JSONRPCMessage) -> None:
-            if isinstance(message, JSONRPCRequest) and message.method not in ENDLESS:
+            if isinstance(message, JSONRPCRequest) and message.method not in LONG_LIVED:
                 self._calls.add((client, message.id))
             elif isinstance(message, JSONRPCNotification) and message.method == CANCELLED:
-                # Nobody waits for its answer.
+                # The client no longer waits for the answer.
                 self._calls.discard((client, (message.params or {}).get("requestId", "")))
 
         def on_written(message: JSONRPCMessage) -> None:
             if isinstance(message, JSONRPCResponse | JSONRPCError) and message.id is not None:
                 self._calls.discard((client, message.id))
-                self._tell()
+                self._notify()
 
         try:
             async with (
@@ -209,59 +211,61 @@ class Door:
             self._calls = {call for call in self._calls if call[0] != client}
 
     async def _make_ready(self, server: ContractServer) -> None:
-        """If it fails, the asking will tell."""
+        """Prepare a server; ignore errors, which the next call reports."""
         with suppress(QuinionError):
             await self.make_ready(server)
 
     @contextmanager
-    def _counted(self) -> Iterator[None]:
+    def _count_client(self) -> Iterator[None]:
         self._clients += 1
-        self._tell()
+        self._notify()
         try:
             yield
         finally:
             self._clients -= 1
-            self._tell()
+            self._notify()
 
-    def _check(self, differing: list[str]) -> None:
+    def _check_settings(self, differing: list[str]) -> None:
         if differing:
             raise HomeInUse(
-                f"{self._who()} was started with other settings: {', '.join(differing)}. Start "
-                "with the same, close the clients that use it (or run quinion stop), or set "
-                "QUINION_HOME to another folder."
+                f"{self._describe_process()} was started with other settings: "
+                f"{', '.join(differing)}. Start with the same, close the clients that use it (or "
+                "run quinion stop), or set QUINION_HOME to another folder."
             )
 
-    def _who(self) -> str:
-        return f"The process {os.getpid()}, which has {self.engine.settings.home},"
+    def _describe_process(self) -> str:
+        return f"Process {os.getpid()}, which uses {self.engine.settings.home},"
 
-    def _tell(self) -> None:
-        """Wake those who wait for something to change."""
+    def _notify(self) -> None:
+        """Wake the tasks that wait for a change of state."""
         self._changed.set()
         self._changed = anyio.Event()
 
 
 @asynccontextmanager
-async def open_door(engine: Engine, *, background: bool = False) -> AsyncIterator[Door]:
-    """Let other processes in for as long as this lasts; at its end their calls may end first."""
+async def open_socket_server(
+    engine: Engine, *, background: bool = False
+) -> AsyncIterator[SocketServer]:
+    """Serve other processes within the block; at its end, wait for their pending calls."""
     with _choose_path(engine.settings.home) as path, as_raised():
         async with (
             await anyio.create_unix_listener(path, mode=0o600) as listener,
             anyio.create_task_group() as group,
         ):
-            door = Door(engine, path, background=background)
-            group.start_soon(listener.serve, door.attend)
-            door.announce()
+            server = SocketServer(engine, path, background=background)
+            group.start_soon(listener.serve, server.handle)
+            server.announce()
             try:
-                yield door
+                yield server
             finally:
-                door.leave()
-                await door.drain()
+                server.shut_down()
+                await server.drain()
                 group.cancel_scope.cancel()
 
 
 @contextmanager
 def _choose_path(home: Path) -> Iterator[Path]:
-    """Beside the lock, or where that path is too long, in a temporary folder of our own."""
+    """The socket path: beside the lock, or in a temporary folder if that path is too long."""
     path = home / SOCKET_NAME
     folder = None
     if len(os.fsencode(path)) > LONGEST_PATH:

@@ -1,11 +1,11 @@
-"""A server on stdio, for desktop clients that start their servers themselves.
+"""Stdio relay for desktop clients that start their servers themselves.
 
-What the client starts is a small relay: the server is in the one engine that has the home,
-together with those of all other clients. Messages are passed on as they are, in both directions.
+The client starts a small relay. The server runs in the engine that holds the home, shared with
+all other clients. The relay forwards messages unchanged in both directions.
 
-When the engine ends, for whatever reason, the calls under way are answered with an error, and
-the next message finds the engine that there is then or starts one. A client of the handshake
-era has introduced itself once; that is said again to the new engine on its behalf.
+When the engine stops, the relay answers pending calls with an error. The next message connects to
+the current engine or starts one. In protocol versions with an `initialize` handshake, the relay
+replays the client's handshake to the new engine.
 """
 
 import json
@@ -22,67 +22,69 @@ Message = dict[str, Any]
 Attach = Callable[[], socket.socket]
 
 INTERNAL_ERROR = -32603
-GONE = (
-    "The engine ended before it had answered. What it had acknowledged is kept. Call again: "
-    "another engine is started."
+ENGINE_STOPPED = (
+    "The engine stopped before it answered. Everything that it had acknowledged is stored. "
+    "Call again: another engine will start."
 )
-LAST_WORDS_S = 10.0
-"""How long the engine may take to answer a client that has closed its side."""
+FINISH_S = 10.0
+"""How long the engine may take to answer after the client has closed its side."""
 
 
 def serve_stdio(attach: Attach) -> None:
-    """Serve one client until it closes stdin. `attach` finds the engine, or starts one.
+    """Serve one client until it closes stdin. `attach` connects to the engine or starts one.
 
     Raises:
-        QuinionError: there is no engine to be had.
+        QuinionError: no engine can be reached or started.
     """
     Relay(attach, sys.stdin.buffer, sys.stdout.buffer).run()
 
 
 class Relay:
-    """Passes messages on between a client and whichever engine there is."""
+    """Forwards messages between a client and the current engine."""
 
     def __init__(self, attach: Attach, client: BinaryIO, answers: BinaryIO) -> None:
         self._attach = attach
         self._client = client
         self._answers = answers
         self._answering = threading.Lock()
-        self._link: _Link | None = None
-        self._introduction: dict[str, bytes] = {}
+        self._engine: _EngineConnection | None = None
+        self._handshake: dict[str, bytes] = {}
 
     def run(self) -> None:
-        """Pass messages on until the client closes its side; what is under way may end."""
+        """Forward messages until the client closes its side, then wait for pending answers."""
         self._connect()
         for line in self._client:
             self._pass_on(line, _parse(line))
-        if self._link:
-            self._link.finish()
+        if self._engine:
+            self._engine.finish()
 
     def _pass_on(self, line: bytes, message: Message) -> None:
         method = message.get("method")
         if method == "initialize":
-            self._introduction = {}
+            self._handshake = {}
         try:
-            while not (self._link and self._link.send(line, message)):
+            while not (self._engine and self._engine.send(line, message)):
                 self._connect()
         except QuinionError as error:
             if method and "id" in message:
                 self._answer(_error(message["id"], error.message))
         if method in ("initialize", "notifications/initialized"):
-            self._introduction[method] = line
+            self._handshake[method] = line
 
     def _connect(self) -> None:
-        """Go to the engine that there is now, and introduce the client again if it has been.
+        """Connect to the current engine and replay the client's handshake, if it had one.
 
         Raises:
-            QuinionError: there is no engine to be had.
+            QuinionError: no engine can be reached or started.
         """
-        self._link = _Link(self._attach(), self._answer)
+        self._engine = _EngineConnection(self._attach(), self._answer)
         try:
-            self._link.introduce(list(self._introduction.values()))
+            self._engine.replay(list(self._handshake.values()))
         except OSError as error:
-            raise QuinionError(f"The engine ended as soon as it was reached ({error}).") from error
-        self._link.listen()
+            raise QuinionError(
+                f"The engine stopped right after connecting ({error}). Call again."
+            ) from error
+        self._engine.listen()
 
     def _answer(self, line: bytes) -> None:
         try:
@@ -90,35 +92,35 @@ class Relay:
                 self._answers.write(line)
                 self._answers.flush()
         except OSError:
-            os._exit(1)  # the client has gone without closing its side
+            os._exit(1)  # the client exited without closing its side
 
 
-class _Link:
-    """A connection to an engine, and what each side waits for from the other."""
+class _EngineConnection:
+    """Connection to an engine; tracks the pending requests of both sides."""
 
-    def __init__(self, link: socket.socket, answer: Callable[[bytes], None]) -> None:
-        self._link = link
-        self._lines = link.makefile("rb")
+    def __init__(self, connection: socket.socket, answer: Callable[[bytes], None]) -> None:
+        self._socket = connection
+        self._lines = connection.makefile("rb")
         self._answer = answer
         self._lock = threading.Lock()
         self._alive = True
         self._calls: dict[str, object] = {}
-        self._questions: set[str] = set()
-        self._listener = threading.Thread(target=self._bring_answers, daemon=True)
+        self._engine_requests: set[str] = set()
+        self._listener = threading.Thread(target=self._forward_answers, daemon=True)
 
-    def introduce(self, introduction: list[bytes]) -> None:
-        """Say what the client has said to an earlier engine; the answer is known to it."""
-        for line in introduction:
-            self._link.sendall(line)
+    def replay(self, handshake: list[bytes]) -> None:
+        """Resend the client's handshake and drop the answer, which the client already has."""
+        for line in handshake:
+            self._socket.sendall(line)
             if "id" in _parse(line) and not self._lines.readline():
-                raise ConnectionResetError("no answer to the introduction")
+                raise ConnectionResetError("no answer to the handshake")
 
     def listen(self) -> None:
-        """Bring what the engine says, until it ends."""
+        """Start forwarding the engine's messages to the client."""
         self._listener.start()
 
     def send(self, line: bytes, message: Message) -> bool:
-        """Send a message; false when it has to go to another engine."""
+        """Send a message; false if it must go to another engine."""
         key = json.dumps(message.get("id"))
         is_call = "method" in message and "id" in message
         with self._lock:
@@ -126,30 +128,30 @@ class _Link:
                 return False
             if is_call:
                 self._calls[key] = message["id"]
-            elif "method" not in message and key not in self._questions:
-                return True  # the answer to a question of an engine that has gone
+            elif "method" not in message and key not in self._engine_requests:
+                return True  # an answer to a request of an engine that has stopped
         try:
-            self._link.sendall(line)
+            self._socket.sendall(line)
         except OSError:
             with self._lock:
-                # If it is not there any more, it was answered when the engine ended.
+                # A call that is no longer listed was answered when the engine stopped.
                 return is_call and self._calls.pop(key, None) is None
         if message.get("method") == "notifications/cancelled":
             self._forget((message.get("params") or {}).get("requestId"))
         return True
 
     def finish(self) -> None:
-        """Say that the client says no more, and wait for the rest."""
+        """Close the sending side and wait for pending answers."""
         try:
-            self._link.shutdown(socket.SHUT_WR)
+            self._socket.shutdown(socket.SHUT_WR)
         except OSError:
             return
-        self._listener.join(LAST_WORDS_S)
+        self._listener.join(FINISH_S)
 
-    def _bring_answers(self) -> None:
+    def _forward_answers(self) -> None:
         try:
             for line in self._lines:
-                self._note(_parse(line))
+                self._track(_parse(line))
                 self._answer(line)
         except OSError:
             pass
@@ -157,15 +159,15 @@ class _Link:
             self._alive = False
             calls, self._calls = self._calls, {}
         for call in calls.values():
-            self._answer(_error(call, GONE))
-        self._link.close()
+            self._answer(_error(call, ENGINE_STOPPED))
+        self._socket.close()
 
-    def _note(self, message: Message) -> None:
+    def _track(self, message: Message) -> None:
         if "method" not in message:
             self._forget(message.get("id"))
         elif "id" in message:
             with self._lock:
-                self._questions.add(json.dumps(message["id"]))
+                self._engine_requests.add(json.dumps(message["id"]))
 
     def _forget(self, call: object) -> None:
         with self._lock:
@@ -173,7 +175,7 @@ class _Link:
 
 
 def _parse(line: bytes) -> Message:
-    """The message; empty if it is none, which is for the server to say."""
+    """Parse a message; empty if it is invalid, because the server reports that."""
     try:
         message = json.loads(line)
     except ValueError:

@@ -10,7 +10,7 @@ import anyio
 import pytest
 
 from quinion.cli.client import call, connect
-from quinion.daemon.client import ask_to_leave, attach
+from quinion.daemon.client import attach, stop_engine
 from quinion.settings import Settings
 from tests.element_documents import Paper
 from tests.unit.cli.conftest import Run
@@ -86,7 +86,7 @@ def test_only_the_owner_reads_what_a_run_of_everything_leaves(
         *("chroma/chroma.sqlite3", "backups", "library/originals", "library/pictures"),
     } <= there
     assert any(name.startswith("backups/quinion-") for name in there)
-    ask_to_leave(home)
+    stop_engine(home)
     assert find_readable(home) == []
     assert quinion("backup", str(tmp_path / "backup.tar")).status == 0
     assert find_readable(tmp_path / "backup.tar") == []
