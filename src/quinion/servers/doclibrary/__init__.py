@@ -1,7 +1,7 @@
-"""doclibrary: a library of technical PDFs, with their figures, tables and equations as images.
+"""doclibrary server: technical PDFs, with their figures, tables and equations as images.
 
-This folder holds its contract and nothing else does: the tools, the resources, the wording of
-their answers, and what is kept of a document.
+Everything specific to its contract is in this folder: tools, resources, response models and
+texts, and the storage format of documents.
 """
 
 from functools import partial
@@ -14,7 +14,7 @@ from quinion.servers.doclibrary.check import find_problems
 from quinion.servers.doclibrary.library import Library
 from quinion.servers.doclibrary.records import CONTENT, DOCUMENTS
 from quinion.servers.doclibrary.resources import add_resources
-from quinion.servers.doclibrary.tools import make_keeper_tools, make_tools
+from quinion.servers.doclibrary.tools import make_cli_tools, make_tools
 from quinion.servers.icons import draw_icon
 from quinion.servers.verifying import fixed_collections, make_verify_tool
 
@@ -42,7 +42,7 @@ ICON = draw_icon(
 
 
 def build(engine: Engine) -> ContractServer:
-    """The server, working on this engine."""
+    """Build the server on an engine."""
     library = Library(engine)
     server = ContractServer(
         "doclibrary",
@@ -50,7 +50,7 @@ def build(engine: Engine) -> ContractServer:
         instructions=INSTRUCTIONS,
         tools=make_tools(library),
         unlisted=[
-            *make_keeper_tools(library),
+            *make_cli_tools(library),
             make_verify_tool(
                 engine,
                 fixed_collections(DOCUMENTS, CONTENT),
@@ -67,7 +67,7 @@ def build(engine: Engine) -> ContractServer:
 
 
 def word_refusal(_: Refusal) -> str:
-    """What a client without the right token is told; the contract is silent."""
+    """The message for a client without a valid token; the contract does not define one."""
     return "Missing or invalid authentication token"
 
 

@@ -2,8 +2,8 @@
 
     admit → known already? → read pages → find elements → split → embed → keep original → store
 
-Until the last two steps nothing is written. The original is kept first; if the process dies
-before the document is listed, the next start sweeps it away.
+Nothing is written before the last two steps. The original is stored first; if the process dies
+before the document is listed, the next start deletes it.
 """
 
 from collections.abc import Sequence
@@ -40,12 +40,12 @@ from quinion.servers.doclibrary.records import (
 
 EXTENSIONS = frozenset({".pdf"})
 CHUNK_TOKENS = 254
-"""What the local model sees of a text."""
+"""Input limit of the local model, in tokens of text."""
 SLICE_RECORDS = 256
 
 
-class Adding:
-    """Takes documents in; the same one asked for twice at once is taken once."""
+class DocumentAdder:
+    """Adds documents; concurrent calls for the same document add it once."""
 
     def __init__(self, library: Library) -> None:
         self._library = library
@@ -54,12 +54,15 @@ class Adding:
     async def add(
         self, file_path: str, progress: Progress
     ) -> tuple[Document, bool, dict[int, int]]:
-        """Add a PDF; the document, whether it is new, and if so, how many characters cannot be
-        seen, by the number of each page that has such.
+        """Add a PDF.
+
+        Returns the document, whether it is new, and if so, the number of invisible characters by
+        page number.
 
         Raises:
-            FileProblem, ToolMissing: the file can't be taken in.
-            StoreUnavailable, ModelUnavailable: as they say.
+            FileProblem, ToolMissing: the file cannot be ingested.
+            StoreUnavailable: the store cannot be read or written.
+            ModelUnavailable: the embedding model cannot be used.
         """
         engine = self._library.engine
         source = await in_thread(admit, file_path, EXTENSIONS, engine.settings.read_roots)
@@ -67,13 +70,13 @@ class Adding:
             for document in await self._library.documents():
                 if document.sha256 == source.sha256:
                     return document, False, {}
-            document, hidden = await self._take_in(source, progress)
+            document, hidden = await self._ingest(source, progress)
             return document, True, hidden
 
-    async def _take_in(self, source: Source, progress: Progress) -> tuple[Document, dict[int, int]]:
+    async def _ingest(self, source: Source, progress: Progress) -> tuple[Document, dict[int, int]]:
         engine = self._library.engine
         options = {"ocr": engine.settings.enable_ocr, "extension": source.path.suffix}
-        about = await engine.workers.first("describe", path=str(source.real_path), options=options)
+        info = await engine.workers.first("describe", path=str(source.real_path), options=options)
         reading = await documents.read(
             engine,
             source,
@@ -90,11 +93,11 @@ class Adding:
         await in_thread(check_unchanged, source)
         draft = Document(
             slug="",
-            title=about["title"] or source.path.stem,
+            title=info["title"] or source.path.stem,
             source_file=source.path.name,
             sha256=source.sha256,
             total_pages=count,
-            keywords=tuple(about["keywords"]),
+            keywords=tuple(info["keywords"]),
             date_added=now(),
             counts=count_types(elements),
         )
@@ -117,12 +120,12 @@ class Adding:
             vectors = await self._embed(records)
 
             def store(write: Write) -> None:
-                for selector in document.selectors():  # what is left of an incomplete one
+                for selector in document.selectors():  # remains of an incomplete document
                     write.delete(selector)
                 write.upsert(CONTENT, records, vectors)
                 write.upsert(DOCUMENTS, [document_record(document)], placeholder())
 
-            async with library.keeping(source.real_path, source.sha256):
+            async with library.store_original(source.real_path, source.sha256):
                 await engine.write(store)
         return document
 

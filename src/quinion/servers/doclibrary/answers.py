@@ -1,7 +1,8 @@
-"""The shapes of the contract's answers, and their wording.
+"""Response models of the contract and their text form.
 
-Three tools answer with JSON. The others answer with text, as the contract says; what the text
-says goes along as structured content, an addition for programs.
+Three tools return JSON. The others return text, as the contract defines; the same data is added
+as structured content for programs. Docstrings and field descriptions of the models are part of
+the published schemas.
 """
 
 from typing import Literal
@@ -16,9 +17,9 @@ from quinion.servers.doclibrary.records import TEXT, Document, Figure
 from quinion.servers.invisible_text import NOTE, HiddenText, Warnings, is_flagged
 
 SHOWN_CHARACTERS = 300
-"""Of a result's content."""
-LONGEST_PART = 20_000
-"""Characters of an element's text, context or table that are shown."""
+"""Maximum length of the content of a search result."""
+MAX_CHARACTERS = 20_000
+"""Maximum length of an element's text, context or table."""
 
 
 class Failed(BaseModel):
@@ -40,7 +41,7 @@ class Result(BaseModel):
 
     @classmethod
     def of(cls, hit: Hit) -> "Result":
-        """A hit of the engine, in the contract's words."""
+        """Convert a hit of the engine."""
         metadata = hit.record.metadata
         kind = str(metadata["kind"])
         return cls(
@@ -53,8 +54,8 @@ class Result(BaseModel):
             hidden_text=is_flagged(metadata),
         )
 
-    def word(self, place: int) -> str:
-        """The result for people and models."""
+    def render(self, place: int) -> str:
+        """Format the result as text."""
         head = "TEXT CHUNK" if self.type == TEXT else f"{self.type.upper()}: {self.element_label}"
         return (
             f"[{place}] {head}\n"
@@ -72,12 +73,12 @@ class Found(BaseModel):
     query: str
     results: list[Result]
 
-    def word(self, noun: str) -> str:
-        """The results for people and models."""
+    def render(self, noun: str) -> str:
+        """Format the results as text."""
         if not self.results:
             return f"No {noun} found for query: {self.query}"
         head = f"Found {len(self.results)} {noun} for: {self.query}"
-        return "\n\n".join([head, *(r.word(place) for place, r in enumerate(self.results, 1))])
+        return "\n\n".join([head, *(r.render(place) for place, r in enumerate(self.results, 1))])
 
 
 class Details(BaseModel):
@@ -100,7 +101,7 @@ class Details(BaseModel):
 
     @classmethod
     def of(cls, figure: Figure, document: Document) -> "Details":
-        """A figure of the library, in the contract's words."""
+        """Convert a figure of the library."""
         element = figure.element
         return cls(
             element_type=str(element.type),
@@ -110,17 +111,17 @@ class Details(BaseModel):
             page_number=element.page,
             caption=element.caption,
             description=figure.description or element.caption,
-            context=element.context[:LONGEST_PART],
-            text=element.text[:LONGEST_PART],
-            table_markdown=to_markdown(element.table)[:LONGEST_PART] if element.table else None,
-            table_csv=to_csv(element.table)[:LONGEST_PART] if element.table else None,
+            context=element.context[:MAX_CHARACTERS],
+            text=element.text[:MAX_CHARACTERS],
+            table_markdown=to_markdown(element.table)[:MAX_CHARACTERS] if element.table else None,
+            table_csv=to_csv(element.table)[:MAX_CHARACTERS] if element.table else None,
             latex=figure.latex or None,
             box=[element.box.x0, element.box.y0, element.box.x1, element.box.y1],
             hidden_text=figure.has_hidden,
         )
 
-    def word(self) -> str:
-        """The element for people and models."""
+    def render(self) -> str:
+        """Format the element as text."""
         lines = [
             f"Type: {self.element_type.upper()}",
             f"Label: {self.element_label}",
@@ -163,7 +164,7 @@ class Listed(BaseModel):
 
     @classmethod
     def of(cls, document: Document) -> "Listed":
-        """A document of the library, in the contract's words."""
+        """Convert a document of the library."""
         return cls(
             slug=document.slug,
             title=document.title,
@@ -204,8 +205,8 @@ class Listing(BaseModel):
     documents: list[Listed]
     total_documents: int
 
-    def word(self) -> str:
-        """The list for people and models."""
+    def render(self) -> str:
+        """Format the list as text."""
         if not self.documents:
             return (
                 "No documents found in the library. "
@@ -231,8 +232,8 @@ class Status(BaseModel):
     config: str
     documents: int | None
 
-    def word(self) -> str:
-        """The status for people and models."""
+    def render(self) -> str:
+        """Format the status as text."""
         return (
             "Document Library Status\n\n"
             f"Embedding server: {self.embedding}\n"
@@ -286,16 +287,16 @@ EnrichAnswer = Answer[Enriched | Failed]
 ElementsAnswer = Answer[Elements | Failed]
 
 
-def say(answer: BaseModel, text: str | None = None) -> CallToolResult:
-    """An answer in words, JSON if there are none, with its data."""
+def text_result(answer: BaseModel, text: str | None = None) -> CallToolResult:
+    """A response with text (by default JSON) and structured content."""
     return CallToolResult(
         content=[TextContent(type="text", text=text if text is not None else as_json(answer))],
         structured_content=answer.model_dump(mode="json"),
     )
 
 
-def show(text: str, picture: str) -> CallToolResult:
-    """An answer in words and a PNG image, in base64."""
+def image_result(text: str, picture: str) -> CallToolResult:
+    """A response with text and a base64-encoded PNG image."""
     return CallToolResult(
         content=[
             TextContent(type="text", text=text),

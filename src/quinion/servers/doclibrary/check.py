@@ -1,4 +1,4 @@
-"""Do the list of documents, their content and their originals agree?"""
+"""Integrity check of doclibrary: compares the list of documents, their content and originals."""
 
 from collections import Counter
 
@@ -10,7 +10,7 @@ from quinion.servers.doclibrary.records import CONTENT, TEXT, Document
 
 
 async def find_problems(library: Library) -> list[str]:
-    """A line for each disagreement; none is good news."""
+    """One line per inconsistency; an empty list means the library is consistent."""
     kinds = await _count_kinds(library)
     documents = {document.slug: document for document in await library.documents()}
     problems = []

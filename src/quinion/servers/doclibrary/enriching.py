@@ -1,11 +1,11 @@
-"""`quinion library enrich`: descriptions and LaTeX of a document's elements, by a vision model.
+"""`quinion library enrich`: descriptions and LaTeX of elements from a vision model.
 
-    elements without → picture → known answer, or ask → keep answer → embed → write, in groups
+    undescribed elements → image → cached or new answer → cache → embed → write, in groups
 
-An answer is kept as soon as it comes, under the hash of its picture. So a run that was ended or
-killed goes on where it was, and a document that is added again is described without a question.
+Each answer is cached at once under the hash of its image. An interrupted run continues where it
+stopped, and a document that is added again is described without new requests.
 
-Pictures leave this machine here and nowhere else, when somebody asks for it.
+This is the only code that sends images off this machine, and only on request.
 """
 
 import hashlib
@@ -30,39 +30,38 @@ from quinion.servers.doclibrary.library import Library
 from quinion.servers.doclibrary.records import CONTENT, Figure, figure_of, figure_record
 from quinion.settings import Settings
 
-AT_ONCE = 2
-"""Questions under way. A model on one graphics card answers no faster to more."""
-GROUP = 16
-"""Elements that are written together: searches wait while it is done."""
+MAX_PARALLEL = 2
+"""Concurrent requests. More do not speed up a model on one graphics card."""
+GROUP_ELEMENTS = 16
+"""Elements per write; searches wait during a write."""
 TIMEOUT_S = 180.0
-"""For one picture, with its retries. Models without a graphics card take a minute."""
-MOST_IN_A_ROW = 3
-"""Pictures that the model may have nothing to say about, one after the other, before it is
-asked no more: it may be one that takes no pictures."""
+"""Timeout of one image, retries included. Models without a graphics card take a minute."""
+MAX_SKIPS_IN_A_ROW = 3
+"""Images in a row without a description before the run fails: the model may not accept images."""
 
 T = TypeVar("T")
 
 
 @dataclass(slots=True)
 class Enrichment:
-    """What came of a run."""
+    """Result of a run."""
 
     asked: int = 0
-    """Answers that the model gave."""
+    """Number of answers from the model."""
     remembered: int = 0
-    """Answers that were known from before."""
+    """Number of answers from the cache."""
     not_described: list[tuple[Figure, str]] = field(default_factory=list)
-    """Elements that the model had nothing to say about, with the reason."""
+    """Elements that the model did not describe, with the reason."""
     remaining: int = 0
-    """Elements that were left for another run."""
+    """Number of elements left for another run."""
 
     @property
     def done(self) -> int:
         return self.asked + self.remembered + len(self.not_described)
 
 
-class Enriching:
-    """Describes documents; the same one asked for twice at once is described once."""
+class Enricher:
+    """Describes documents; concurrent calls for the same document run one after the other."""
 
     def __init__(self, library: Library) -> None:
         self._library = library
@@ -70,13 +69,14 @@ class Enriching:
         self._vision: Vision | None = None
 
     async def enrich(self, slug: str, limit: int | None, progress: Progress) -> Enrichment:
-        """Describe the elements that have no description yet, `limit` of them at the most.
+        """Describe at most `limit` elements that have no description yet.
 
         Raises:
-            BadSetting: no vision model is set, or it cannot be used.
-            DocumentMissing, OriginalMissing: the document or its file is not there.
-            EnricherUnavailable: the model does not answer. What it said before is kept.
-            StoreUnavailable, ModelUnavailable: as they say.
+            BadSetting: no vision model is configured, or its settings are invalid.
+            DocumentMissing, OriginalMissing: the document or its file does not exist.
+            EnricherUnavailable: the model does not respond. Earlier answers are stored.
+            StoreUnavailable: the store cannot be read or written.
+            ModelUnavailable: the embedding model cannot be used.
         """
         vision = await in_thread(self._open)
         async with self._locks.hold(slug):
@@ -84,7 +84,7 @@ class Enriching:
             run = _Run(self._library, vision, wanted[:limit], progress)
             run.result.remaining = len(wanted) - len(wanted[:limit])
             try:
-                await together(*[run.work] * AT_ONCE)
+                await together(*[run.work] * MAX_PARALLEL)
             finally:
                 with anyio.CancelScope(shield=True):
                     await run.write()
@@ -97,23 +97,23 @@ class Enriching:
 
 
 def make_vision(settings: Settings) -> Vision:
-    """The vision model of the settings.
+    """Create the client of the configured vision model.
 
     Raises:
-        BadSetting: none is set, or it cannot be used.
+        BadSetting: no vision model is configured, or its settings are invalid.
     """
     if not settings.vision_url or not settings.vision_model:
         missing = "DOCLIBRARY_VISION_MODEL" if settings.vision_url else HOST
         raise BadSetting(
             f"{missing} is not set, so there is no model to describe figures. Set {HOST} to the "
-            "address of an OpenAI-compatible server (http://localhost:11434/v1) and "
-            "DOCLIBRARY_VISION_MODEL to a model there that takes pictures, and start again."
+            "URL of an OpenAI-compatible server (http://localhost:11434/v1) and "
+            "DOCLIBRARY_VISION_MODEL to a model there that accepts images, and start again."
         )
     return Vision(settings.vision_url, settings.vision_model, settings.vision_api_key, TIMEOUT_S)
 
 
 class _Run:
-    """One run over some elements, by several workers."""
+    """One run over a list of elements, shared by several tasks."""
 
     def __init__(
         self,
@@ -130,28 +130,28 @@ class _Run:
         self._total = len(figures)
         self._progress = progress
         self._described: list[Figure] = []
-        self._in_a_row = 0
+        self._skips_in_a_row = 0
 
     async def work(self) -> None:
-        """Take elements, one after the other, until there are none."""
+        """Describe elements one by one until none are left."""
         for figure in self._figures:
             try:
                 remark = await self._find_remark(figure)
             except NotDescribed as error:
-                self._pass_over(figure, error)
+                self._skip(figure, error)
             else:
-                self._in_a_row = 0
+                self._skips_in_a_row = 0
                 self._described.append(
                     replace(figure, description=remark.description, latex=remark.latex)
                 )
             done = self.result.done
             message = f"described {figure.element.label} on page {figure.element.page}"
             await self._progress(done, self._total, f"{message}, {done} of {self._total}")
-            if len(self._described) >= GROUP:
+            if len(self._described) >= GROUP_ELEMENTS:
                 await self.write()
 
     async def write(self) -> None:
-        """Put what was described since the last time into the library."""
+        """Write the elements described since the last write."""
         group, self._described = self._described, []
         if not group:
             return
@@ -159,7 +159,7 @@ class _Run:
         async with library.writing:
             ids = [figure.id for figure in group]
             there = {one.id: figure_of(one) for one in await engine.get(CONTENT, ids=ids)}
-            # The document may have been removed meanwhile, or another have taken its slug.
+            # Meanwhile the document may have been removed, and its slug reused.
             known = [one for one in group if one.id in there and _same(one, there[one.id])]
             if not known:
                 return
@@ -167,10 +167,10 @@ class _Run:
             vectors = await in_thread(engine.model.embed, [record.text for record in records])
             await engine.write(lambda write: write.upsert(CONTENT, records, vectors))
 
-    def _pass_over(self, figure: Figure, error: NotDescribed) -> None:
+    def _skip(self, figure: Figure, error: NotDescribed) -> None:
         self.result.not_described.append((figure, error.message))
-        self._in_a_row += 1
-        if self._in_a_row >= MOST_IN_A_ROW:
+        self._skips_in_a_row += 1
+        if self._skips_in_a_row >= MAX_SKIPS_IN_A_ROW:
             raise error
 
     async def _find_remark(self, figure: Figure) -> Remark:
@@ -181,7 +181,7 @@ class _Run:
         if kept := (await in_thread(engine.store.values, key)).get(key):
             self.result.remembered += 1
             return Remark(**json.loads(kept))
-        remark = await _aside(lambda: self._vision.describe(picture, figure.element))
+        remark = await _run_detached(lambda: self._vision.describe(picture, figure.element))
         await engine.write(lambda write: write.set_value(key, json.dumps(asdict(remark))))
         self.result.asked += 1
         return remark
@@ -195,11 +195,11 @@ def _same(one: Figure, other: Figure) -> bool:
     return one.element == other.element and one.document_slug == other.document_slug
 
 
-async def _aside(function: Callable[[], T]) -> T:
-    """Run it in a thread that nobody waits for when it is no longer wanted.
+async def _run_detached(function: Callable[[], T]) -> T:
+    """Run a function in a thread that is abandoned on cancellation.
 
-    `in_thread` would hold a cancelled caller, and the end of the process, until a server that
-    hangs has used up its time.
+    `in_thread` would block a cancelled caller, and the exit of the process, until the timeout of
+    a server that hangs.
     """
     outcome: Future[T] = Future()
     ended = anyio.Event()

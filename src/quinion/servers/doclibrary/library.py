@@ -1,4 +1,4 @@
-"""The library: its documents looked up, searched and shown. They are added by `adding`."""
+"""Document library: find, search, show and remove documents. `adding` adds them."""
 
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager, suppress
@@ -32,12 +32,12 @@ from quinion.store.blobs import Blobs
 from quinion.store.filters import all_of
 
 FOLDER = "library"
-MOST_NAMED = 8
-"""How many near misses an error names."""
+MAX_SUGGESTIONS = 8
+"""Maximum number of similar names in an error message."""
 
 
 class Library:
-    """The documents of one home. `writing` is held by whoever changes them."""
+    """The documents of one home. `writing` is a lock for changes."""
 
     def __init__(self, engine: Engine) -> None:
         self.folder = engine.settings.home / FOLDER
@@ -48,7 +48,7 @@ class Library:
         self._swept = False
 
     async def documents(self) -> list[Document]:
-        """All documents, by title."""
+        """All documents, sorted by title."""
         found = map(document_of, await self.engine.get(DOCUMENTS))
         documents = sorted(found, key=lambda document: (document.title.casefold(), document.slug))
         if not self._swept:
@@ -59,20 +59,20 @@ class Library:
         return documents
 
     async def document(self, slug: str) -> Document:
-        """The document of this slug.
+        """The document with this slug.
 
         Raises:
-            DocumentMissing: there is none; the nearest are named.
+            DocumentMissing: no such document; the message suggests similar slugs.
         """
         documents = await self.documents()
         for document in documents:
             if document.slug == slug:
                 return document
-        near = get_close_matches(slug, [document.slug for document in documents], MOST_NAMED)
+        near = get_close_matches(slug, [document.slug for document in documents], MAX_SUGGESTIONS)
         raise DocumentMissing(f"Document '{slug}' not found.{_did_you_mean(near)}")
 
     async def find(self, query: str) -> list[Document]:
-        """The documents whose slug, title or file name has all words of the query."""
+        """The documents with all words of the query in their slug, title or file name."""
         words = query.casefold().split()
 
         def fits(document: Document) -> bool:
@@ -84,11 +84,11 @@ class Library:
     async def search(
         self, query: str, limit: int, slug: str | None, kinds: Sequence[str] | None
     ) -> list[Hit]:
-        """Passages and elements nearest in meaning to the query.
+        """Semantic search for passages and elements.
 
         Raises:
-            DocumentMissing: there is no document of this slug.
-            InvalidInput: the query has no word in it.
+            DocumentMissing: there is no document with this slug.
+            InvalidInput: the query contains no word.
         """
         if slug is not None:
             await self.document(slug)
@@ -99,27 +99,27 @@ class Library:
         return await self.engine.search(CONTENT, query, limit, where, self.engine.model)
 
     async def elements(self, slug: str) -> list[Figure]:
-        """The elements of a document, in its order."""
+        """The elements of a document, in document order."""
         await self.document(slug)
         where = all_of({"document_slug": slug}, {"kind": {"$ne": TEXT}})
         figures = map(figure_of, await self.engine.get(CONTENT, where=where))
         return sorted(figures, key=lambda figure: int(figure.id.rpartition(":")[2]))
 
     async def element(self, slug: str, label: str, page: int | None) -> Figure:
-        """The element of this label, and on this page if one is given.
+        """The element with this label, on `page` if given.
 
         Raises:
-            DocumentMissing, ElementMissing: there is none; the nearest are named.
-            InvalidInput: there are several.
+            DocumentMissing, ElementMissing: not found; the message suggests similar names.
+            InvalidInput: several elements match.
         """
         elements = await self.elements(slug)
         named = [one for one in elements if fold_label(one.element.label) == fold_label(label)]
         found = [one for one in named if page is None or one.element.page == page]
         if not found:
-            raise ElementMissing(_miss(slug, label, page, named, elements))
+            raise ElementMissing(_describe_missing(slug, label, page, named, elements))
         if len(found) > 1 and len({one.element.page for one in found}) > 1:
             choices = "; ".join(
-                f"page {one.element.page} ({one.element.type})" for one in found[:MOST_NAMED]
+                f"page {one.element.page} ({one.element.type})" for one in found[:MAX_SUGGESTIONS]
             )
             raise InvalidInput(
                 f"Several elements of '{slug}' are called '{label}': {choices}. "
@@ -128,42 +128,41 @@ class Library:
         return found[0]
 
     async def show_element(self, figure: Figure) -> bytes:
-        """A PNG of the element: its LaTeX rendered where that can be done, else its part of the
-        page.
+        """A PNG of the element: its rendered LaTeX if possible, else a crop of the page.
 
         Raises:
-            OriginalMissing: the document's file is gone.
+            OriginalMissing: the document's file no longer exists.
         """
         if figure.element.type is ElementType.EQUATION and figure.latex:
-            # A model wrote it; what can't be set is shown as the page has it.
+            # LaTeX from a model may be invalid; then crop the page.
             with suppress(InvalidInput, ExtractionFailed):
                 return await self.pictures.formula(figure.latex)
         document = await self.document(figure.document_slug)
         path = await self._original(document)
         page, box = figure.element.page, figure.element.box
-        with _naming(document):
+        with _name_original(document):
             return await self.pictures.crop(path, document.sha256, page, box)
 
     async def show_page(self, document: Document, number: int) -> bytes:
         """A PNG of a page.
 
         Raises:
-            InvalidInput: there is no such page.
-            OriginalMissing: the document's file is gone.
+            InvalidInput: the page does not exist.
+            OriginalMissing: the document's file no longer exists.
         """
         if not 1 <= number <= document.total_pages:
             raise InvalidInput(
                 f"Page {number} not found. Document has {document.total_pages} pages."
             )
         path = await self._original(document)
-        with _naming(document):
+        with _name_original(document):
             return await self.pictures.page(path, document.sha256, number)
 
     async def remove(self, slug: str) -> Document:
-        """Take a document out of the library, its original and its pictures too.
+        """Remove a document from the library, with its original and cached images.
 
         Raises:
-            DocumentMissing: there is no document of this slug.
+            DocumentMissing: there is no document with this slug.
         """
         async with self.writing:
             document = await self.document(slug)
@@ -175,12 +174,12 @@ class Library:
             return document
 
     @asynccontextmanager
-    async def keeping(self, file: Path, sha256: str) -> AsyncIterator[None]:
-        """Keep a file's copy, if the block, which lists its document, ends well.
+    async def store_original(self, file: Path, sha256: str) -> AsyncIterator[None]:
+        """Store a copy of the file while the block lists its document; undo it on error.
 
         Raises:
-            ExtractionFailed: the file has other content by now.
-            StoreUnavailable: it cannot be written.
+            ExtractionFailed: the content of the file has changed.
+            StoreUnavailable: the copy cannot be written.
         """
         try:
             await in_thread(self.originals.keep, file, sha256)
@@ -203,8 +202,8 @@ class Library:
 
 
 @contextmanager
-def _naming(document: Document) -> Iterator[None]:
-    """Name the document's own file in what is wrong with the copy of it."""
+def _name_original(document: Document) -> Iterator[None]:
+    """Replace the hash in error messages about the stored copy by the original file name."""
     try:
         yield
     except ExtractionFailed as error:
@@ -212,16 +211,16 @@ def _naming(document: Document) -> Iterator[None]:
         raise ExtractionFailed(message) from error
 
 
-def _miss(
+def _describe_missing(
     slug: str, label: str, page: int | None, named: Sequence[Figure], elements: Sequence[Figure]
 ) -> str:
     where = f" on page {page}" if page is not None else ""
     message = f"Element '{label}' not found in document '{slug}'{where}."
     if named:
-        pages = ", ".join(str(one.element.page) for one in named[:MOST_NAMED])
+        pages = ", ".join(str(one.element.page) for one in named[:MAX_SUGGESTIONS])
         return f"{message} It is on page {pages}."
     labels = {fold_label(one.element.label): one.element.label for one in elements}
-    near = get_close_matches(fold_label(label), labels, MOST_NAMED)
+    near = get_close_matches(fold_label(label), labels, MAX_SUGGESTIONS)
     return message + _did_you_mean([labels[one] for one in near])
 
 

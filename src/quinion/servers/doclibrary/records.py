@@ -1,4 +1,4 @@
-"""How documents, chunks and elements are kept: collections, ids and metadata."""
+"""Storage format of documents, chunks and elements: collections, ids and metadata."""
 
 import json
 import unicodedata
@@ -20,10 +20,10 @@ from quinion.store.base import Selector
 DOCUMENTS = "library_documents"
 CONTENT = "library_content"
 TEXT = "text"
-"""The `kind` of a chunk; that of an element is its type."""
+"""The `kind` of a chunk; the `kind` of an element is its type."""
 
 EMBEDDED_CHARACTERS = 1_200
-"""Of an element's words. The model sees the first 254 tokens; label and caption come first."""
+"""Maximum length of an element's text. The model reads the first 254 tokens of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,7 @@ class Document:
     counts: dict[str, int]
 
     def selectors(self) -> list[Selector]:
-        """All that belongs to it, its own line first."""
+        """Select everything stored for the document, its own record first."""
         return [
             Selector.by_ids(DOCUMENTS, [self.slug]),
             Selector.by_values(CONTENT, document_slug=self.slug),
@@ -49,9 +49,9 @@ class Document:
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """An element as it is kept: what was found in the document, and what was said about it.
+    """A stored element, with its description and LaTeX from a vision model, if any.
 
-    `has_hidden` says that its page has text that cannot be seen there.
+    `has_hidden` marks elements from a page with invisible text.
     """
 
     id: str
@@ -63,8 +63,8 @@ class Figure:
 
 
 def possible_slugs(file: Path) -> Iterator[str]:
-    """A slug made of the file's name, then others for when that is taken."""
-    # Some systems write an accent as a character of its own.
+    """Slugs for a file: one made from its name, then numbered alternatives."""
+    # Some systems store accents as separate characters.
     name = unicodedata.normalize("NFKC", file.stem).casefold()
     words = "".join(c if c.isalnum() else " " for c in name).split()
     slug = "_".join(words)[:60].strip("_") or "document"
@@ -76,13 +76,13 @@ def possible_slugs(file: Path) -> Iterator[str]:
 
 
 def count_types(elements: Iterable[Element]) -> dict[str, int]:
-    """How many elements there are of each type; each type is named."""
+    """Number of elements of each type, including types without elements."""
     counted = Counter(str(element.type) for element in elements)
     return {f"{kind}s": counted[kind] for kind in ElementType}
 
 
 def document_record(document: Document) -> Record:
-    """The document's line in the list of documents."""
+    """The stored form of a document, an entry in the list of documents."""
     return Record(
         id=document.slug,
         text=document.title,
@@ -99,7 +99,7 @@ def document_record(document: Document) -> Record:
 
 
 def document_of(record: Record) -> Document:
-    """What `document_record` wrote."""
+    """Read a record written by `document_record`."""
     metadata = record.metadata
     return Document(
         slug=record.id,
@@ -114,7 +114,7 @@ def document_of(record: Record) -> Document:
 
 
 def chunk_records(slug: str, chunks: Sequence[FileChunk]) -> list[Record]:
-    """The document's chunks as they are stored."""
+    """The stored form of a document's chunks."""
     return [
         Record(
             id=f"{slug}:text:{index}",
@@ -133,7 +133,7 @@ def chunk_records(slug: str, chunks: Sequence[FileChunk]) -> list[Record]:
 def figures_of(
     slug: str, elements: Iterable[Element], hidden: Collection[int] = ()
 ) -> list[Figure]:
-    """The document's elements, each with an id of its own, given the pages with hidden text."""
+    """Give each element an id; `hidden` are the pages with invisible text."""
     return [
         Figure(f"{slug}:element:{index}", slug, element, has_hidden=element.page in hidden)
         for index, element in enumerate(elements)
@@ -141,11 +141,11 @@ def figures_of(
 
 
 def figure_record(figure: Figure) -> Record:
-    """The element as it is stored; its text is what it is found by."""
+    """The stored form of an element; searches match its `text`."""
     element = figure.element
     return Record(
         id=figure.id,
-        text=words_of(figure),
+        text=searchable_text(figure),
         metadata={
             "document_slug": figure.document_slug,
             "kind": str(element.type),
@@ -161,7 +161,7 @@ def figure_record(figure: Figure) -> Record:
 
 
 def figure_of(record: Record) -> Figure:
-    """What `figure_record` wrote."""
+    """Read a record written by `figure_record`."""
     metadata = record.metadata
     return Figure(
         id=record.id,
@@ -173,18 +173,18 @@ def figure_of(record: Record) -> Figure:
     )
 
 
-def words_of(figure: Figure) -> str:
-    """What an element says of itself, and what is said of it, the telling parts first."""
+def searchable_text(figure: Figure) -> str:
+    """The text by which an element is found, the most specific parts first."""
     element = figure.element
     parts = [element.caption or element.label, figure.description, element.context, element.text]
     return "\n".join(part for part in parts if part)[:EMBEDDED_CHARACTERS]
 
 
 def placeholder() -> Vectors:
-    """A vector for a line that nobody searches by meaning."""
+    """Dummy vector for a record that semantic search never reads."""
     return np.zeros((1, 1), np.float32)
 
 
 def now() -> datetime:
-    """The time that `date_added` records."""
+    """The current time, for `date_added`."""
     return datetime.now(UTC)

@@ -1,4 +1,4 @@
-"""What can be read without a tool: the tour, pages and elements; and how their names complete."""
+"""MCP resources, prompt and completions: the tour, pages and elements."""
 
 from collections.abc import Iterable, Mapping
 from typing import Annotated
@@ -13,7 +13,7 @@ from quinion.servers.doclibrary.tour import SHOW, TOUR
 
 
 def add_resources(server: ContractServer, library: Library) -> None:
-    """Offer the library's resources, its prompt and their completions."""
+    """Register the resources, the prompt and their completions."""
 
     @server.resource(
         "tour://library",

@@ -1,4 +1,7 @@
-"""The ten tools of doclibrary, as its contract has them, and those of `quinion library`."""
+"""The ten tools of the doclibrary contract, and the unlisted tools of `quinion library`.
+
+Docstrings of the tools are their descriptions over MCP.
+"""
 
 import base64
 from typing import Annotated, Literal, get_args
@@ -12,7 +15,7 @@ from quinion.concurrency import in_thread
 from quinion.errors import InvalidInput, QuinionError
 from quinion.model.element import ElementType
 from quinion.servers.base import Name, PathText, QueryText, make_tool, report_to
-from quinion.servers.doclibrary.adding import Adding
+from quinion.servers.doclibrary.adding import DocumentAdder
 from quinion.servers.doclibrary.answers import (
     AddAnswer,
     Added,
@@ -37,17 +40,17 @@ from quinion.servers.doclibrary.answers import (
     SearchAnswer,
     Status,
     StatusAnswer,
-    say,
-    show,
+    image_result,
+    text_result,
 )
-from quinion.servers.doclibrary.enriching import Enriching
+from quinion.servers.doclibrary.enriching import Enricher
 from quinion.servers.doclibrary.library import Library
 from quinion.servers.doclibrary.records import Document
 from quinion.servers.invisible_text import NOTE, warn
 from quinion.servers.response_size import how_many_fit
 
-MOST_RESULTS = 50
-MOST_LISTED = 100
+MAX_RESULTS = 50
+MAX_LISTED = 100
 
 SortKey = Literal["title", "date_added", "page_count"]
 
@@ -63,12 +66,12 @@ Query = Annotated[QueryText, Field(description="What to look for, in natural lan
 
 
 def make_tools(library: Library) -> list[Tool]:
-    """The tools of the contract, working on this library."""
+    """Make the tools of the contract."""
 
     async def search_documents(
         query: Query,
         limit: Annotated[
-            int, Field(ge=1, le=MOST_RESULTS, description="How many results at the most (1-50).")
+            int, Field(ge=1, le=MAX_RESULTS, description="How many results at the most (1-50).")
         ] = 10,
         document_slug: OnlySlug = None,
     ) -> Annotated[CallToolResult, SearchAnswer]:
@@ -79,7 +82,7 @@ def make_tools(library: Library) -> list[Tool]:
         """
         hits = await library.search(query, limit, document_slug, None)
         found = Found(query=query, results=[Result.of(hit) for hit in hits])
-        return say(found, found.word("results"))
+        return text_result(found, found.render("results"))
 
     async def search_visual_elements(
         query: Query,
@@ -87,7 +90,7 @@ def make_tools(library: Library) -> list[Tool]:
             Name | None, Field(description="Only: " + ", ".join(ElementType) + ".")
         ] = None,
         limit: Annotated[
-            int, Field(ge=1, le=MOST_RESULTS, description="How many results at the most (1-50).")
+            int, Field(ge=1, le=MAX_RESULTS, description="How many results at the most (1-50).")
         ] = 10,
         document_slug: OnlySlug = None,
     ) -> Annotated[CallToolResult, SearchAnswer]:
@@ -99,7 +102,7 @@ def make_tools(library: Library) -> list[Tool]:
         hits = await library.search(query, limit, document_slug, list(map(str, kinds)))
         found = Found(query=query, results=[Result.of(hit) for hit in hits])
         of_type = f" of type '{element_type}'" if element_type and not hits else ""
-        return say(found, found.word(f"visual elements{of_type}"))
+        return text_result(found, found.render(f"visual elements{of_type}"))
 
     async def get_element_image(
         document_slug: Slug, element_label: Label, page_number: OnlyPage = None
@@ -112,7 +115,7 @@ def make_tools(library: Library) -> list[Tool]:
         document = await library.document(document_slug)
         picture = await library.show_element(figure)
         details = Details.of(figure, document)
-        return show(
+        return image_result(
             f"{details.element_type.upper()}: {details.element_label}\n"
             f"Document: {document.title} ({document.slug})\n"
             f"Page: {details.page_number}\n"
@@ -130,7 +133,7 @@ def make_tools(library: Library) -> list[Tool]:
         """
         figure = await library.element(document_slug, element_label, page_number)
         details = Details.of(figure, await library.document(document_slug))
-        return say(details, details.word())
+        return text_result(details, details.render())
 
     async def get_page_image(
         document_slug: Slug,
@@ -139,7 +142,7 @@ def make_tools(library: Library) -> list[Tool]:
         """Show a whole page as an image."""
         document = await library.document(document_slug)
         picture = await library.show_page(document, page_number)
-        return show(
+        return image_result(
             f"Page {page_number} of {document.total_pages}\n"
             f"Document: {document.title} ({document.slug})",
             await in_thread(_encode, picture),
@@ -152,7 +155,7 @@ def make_tools(library: Library) -> list[Tool]:
     async def find_document(
         query: Annotated[QueryText, Field(description="Part of a slug, title or file name.")],
         limit: Annotated[
-            int, Field(ge=1, le=MOST_LISTED, description="How many results at the most (1-100).")
+            int, Field(ge=1, le=MAX_LISTED, description="How many results at the most (1-100).")
         ] = 5,
     ) -> MatchesAnswer:
         """Find documents by a part of their name: "snyder" finds `usgs_snyder`."""
@@ -167,12 +170,12 @@ def make_tools(library: Library) -> list[Tool]:
         documents = list(map(Listed.of, await library.documents()))
         shown = documents[: how_many_fit(documents)]
         listing = Listing(documents=shown, total_documents=len(documents))
-        return say(listing, listing.word())
+        return text_result(listing, listing.render())
 
     async def list_documents_paginated(
         page: Annotated[int, Field(ge=1, description="Which part of the list.")] = 1,
         page_size: Annotated[
-            int, Field(ge=1, le=MOST_LISTED, description="How many in one part (1-100).")
+            int, Field(ge=1, le=MAX_LISTED, description="How many in one part (1-100).")
         ] = 20,
         sort_by: Annotated[
             Name, Field(description="One of: " + ", ".join(get_args(SortKey)) + ".")
@@ -196,7 +199,7 @@ def make_tools(library: Library) -> list[Tool]:
     async def get_library_status() -> Annotated[CallToolResult, StatusAnswer]:
         """Say whether the library is well: embedding model, database, configuration."""
         status = await _status(library)
-        return say(status, status.word())
+        return text_result(status, status.render())
 
     return [
         make_tool(search_documents, title="Search the library", read_only=True),
@@ -212,14 +215,14 @@ def make_tools(library: Library) -> list[Tool]:
     ]
 
 
-def make_keeper_tools(library: Library) -> list[Tool]:
-    """What the library's keeper does with `quinion library`; not listed to clients."""
-    adding = Adding(library)
-    enriching = Enriching(library)
+def make_cli_tools(library: Library) -> list[Tool]:
+    """Make the tools of `quinion library`, which are not listed to clients."""
+    adder = DocumentAdder(library)
+    enricher = Enricher(library)
 
     async def add_document(file_path: PathText, ctx: Context) -> AddAnswer:
         """Add a PDF to the library."""
-        document, is_new, hidden = await adding.add(file_path, report_to(ctx))
+        document, is_new, hidden = await adder.add(file_path, report_to(ctx))
         status: Literal["added", "already_in_library"] = "added" if is_new else "already_in_library"
         return AddAnswer(Added(status=status, document=Listed.of(document), warnings=warn(hidden)))
 
@@ -229,7 +232,7 @@ def make_keeper_tools(library: Library) -> list[Tool]:
         limit: Annotated[int | None, Field(ge=1)] = None,
     ) -> EnrichAnswer:
         """Have a vision model describe the elements of a document that are not described yet."""
-        result = await enriching.enrich(document_slug, limit, report_to(ctx))
+        result = await enricher.enrich(document_slug, limit, report_to(ctx))
         refused = [
             NotDescribed(
                 element_label=one.element.label, page_number=one.element.page, reason=reason
@@ -283,7 +286,7 @@ def _check_type(element_type: str) -> ElementType:
 
 
 def _sort(documents: list[Document], key: str) -> list[Document]:
-    """The documents, which are sorted by title, in another order: newest or longest first."""
+    """Sort documents, which come sorted by title: newest or longest first."""
     if key == "title":
         return documents
     if key == "date_added":

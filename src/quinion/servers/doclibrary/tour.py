@@ -1,4 +1,4 @@
-"""`tour://library`: how to use the library, for models that read before they act."""
+"""Text of `tour://library` and of the prompt: how models use the library."""
 
 TOUR = """\
 # The document library

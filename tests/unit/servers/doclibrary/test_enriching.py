@@ -22,8 +22,8 @@ from quinion.errors import BadSetting, DocumentMissing, EnricherUnavailable
 from quinion.ingest.progress import no_progress
 from quinion.model.element import Box, ElementType
 from quinion.servers import doclibrary
-from quinion.servers.doclibrary.adding import Adding
-from quinion.servers.doclibrary.enriching import MOST_IN_A_ROW, Enriching, Enrichment
+from quinion.servers.doclibrary.adding import DocumentAdder
+from quinion.servers.doclibrary.enriching import MAX_SKIPS_IN_A_ROW, Enricher, Enrichment
 from quinion.servers.doclibrary.library import Library
 from quinion.servers.doclibrary.records import Figure
 from quinion.settings import Settings
@@ -73,7 +73,7 @@ def added(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, int]:
 
     async def add(server: VisionServer) -> None:
         async with opened(folder / "home", server) as library:
-            await Adding(library).add(str(paper), no_progress)
+            await DocumentAdder(library).add(str(paper), no_progress)
             elements = await library.elements(SLUG)
             assert [one.element.label for one in elements] == LABELS
             for one in elements:  # their pictures are kept, and need no worker later
@@ -118,7 +118,7 @@ async def opened(home: Path, server: VisionServer, **others: Any) -> AsyncIterat
 
 
 async def enrich(library: Library, limit: int | None = None) -> Enrichment:
-    return await Enriching(library).enrich(SLUG, limit, no_progress)
+    return await Enricher(library).enrich(SLUG, limit, no_progress)
 
 
 async def described(library: Library) -> list[str]:
@@ -240,9 +240,9 @@ async def test_one_document_asked_for_twice_at_once_is_described_once(
     home: Path, server: VisionServer
 ) -> None:
     async with opened(home, server) as library, anyio.create_task_group() as group:
-        enriching = Enriching(library)
+        enricher = Enricher(library)
         for _ in range(2):
-            group.start_soon(enriching.enrich, SLUG, None, no_progress)
+            group.start_soon(enricher.enrich, SLUG, None, no_progress)
     assert len(server.questions) == 5
 
 
@@ -253,7 +253,7 @@ async def test_progress_is_told_for_each_element(home: Path, server: VisionServe
         told.append(step)
 
     async with opened(home, server) as library:
-        await Enriching(library).enrich(SLUG, None, progress)
+        await Enricher(library).enrich(SLUG, None, progress)
     assert [done for done, _, _ in told] == [1, 2, 3, 4, 5]
     assert {total for _, total, _ in told} == {5}
     assert "described (1) on page 1, " in " ".join(words for _, _, words in told)
@@ -296,7 +296,7 @@ async def test_a_model_that_takes_no_pictures_is_not_asked_for_ever(
     async with opened(home, server) as library:
         with pytest.raises(EnricherUnavailable, match="this model is blind"):
             await enrich(library)
-    assert len(server.questions) <= MOST_IN_A_ROW + 1
+    assert len(server.questions) <= MAX_SKIPS_IN_A_ROW + 1
 
 
 async def test_a_run_that_is_cancelled_ends_at_once_and_keeps_what_it_has(

@@ -40,7 +40,7 @@ def kept(library: Library) -> list[str]:
 
 
 async def test_an_original_stays_when_its_document_is_listed(library: Library, file: Path) -> None:
-    async with library.keeping(file, SHA256):
+    async with library.store_original(file, SHA256):
         # Should the process die here, the next one knows that it may not be listed.
         assert len(kept(library)) == 2
     assert kept(library) == [SHA256]
@@ -50,14 +50,14 @@ async def test_an_original_goes_when_its_document_could_not_be_written(
     library: Library, file: Path
 ) -> None:
     with pytest.raises(RuntimeError):
-        async with library.keeping(file, SHA256):
+        async with library.store_original(file, SHA256):
             raise RuntimeError
     assert kept(library) == []
 
 
 async def test_an_original_goes_when_adding_is_cancelled(library: Library, file: Path) -> None:
     with anyio.CancelScope() as scope:
-        async with library.keeping(file, SHA256):
+        async with library.store_original(file, SHA256):
             scope.cancel()
             await anyio.sleep_forever()
     assert scope.cancelled_caught
@@ -66,6 +66,6 @@ async def test_an_original_goes_when_adding_is_cancelled(library: Library, file:
 
 async def test_a_file_that_has_changed_is_not_kept(library: Library, file: Path) -> None:
     with pytest.raises(ExtractionFailed, match="changed"):
-        async with library.keeping(file, "0" * 64):
+        async with library.store_original(file, "0" * 64):
             pytest.fail("it was kept")
     assert kept(library) == []
