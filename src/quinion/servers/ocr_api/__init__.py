@@ -1,8 +1,8 @@
-"""An HTTP server with the shape of Mistral's OCR API, answered by our own extraction.
+"""HTTP server that implements Mistral's OCR API with quinion's own extraction.
 
-Not an MCP server: it is what `MISTRAL_SERVER_URL` of `mistral-ocr-mcp` points at to work
-offline. The shapes are those of the `mistralai` client's models. It never fetches anything:
-documents are uploaded, or come inside of the request.
+It is not an MCP server: `mistral-ocr-mcp` works offline when `MISTRAL_SERVER_URL` points to it.
+Requests and responses match the models of the `mistralai` client. The server never fetches
+documents: they are uploaded or included in the request.
 """
 
 from starlette.types import ASGIApp
@@ -20,7 +20,7 @@ __all__ = ["NAME", "build_app"]
 
 
 def build_app(settings: Settings, files: Files, reader: Reader) -> ASGIApp:
-    """The ASGI app."""
+    """Build the ASGI app."""
     app = check_host(make_routes(files, reader), settings)
     key = settings.api_key
     return KeyCheck(app, key.get_secret_value() if key else None)

@@ -1,4 +1,4 @@
-"""The key in front of the API: the same token as for the other servers, in Mistral's words."""
+"""API key check: the token of the other servers, with the errors of Mistral's API."""
 
 import hmac
 
@@ -8,11 +8,11 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from quinion.servers.auth import OPEN_PATHS
 
 SIGNED_PREFIX = "/signed/"
-"""Signed addresses carry their own proof, as those of the cloud do."""
+"""Path prefix of signed URLs, which need no key, as in Mistral's cloud."""
 
 
 class KeyCheck:
-    """Lets through requests with the key; any request where none is set."""
+    """Middleware that rejects requests without the key; accepts all if no key is configured."""
 
     def __init__(self, app: ASGIApp, key: str | None) -> None:
         self._app = app

@@ -1,4 +1,4 @@
-"""Uploaded files: kept in a temporary folder, few, not too large, and not for long."""
+"""Uploaded files: stored in a temporary folder, with limits on number, size and age."""
 
 import hashlib
 import hmac
@@ -26,7 +26,7 @@ MAX_AGE_S = 2 * 3600
 
 @dataclass(frozen=True, slots=True)
 class StoredFile:
-    """A file that was uploaded. `name` is what its owner calls it, and is no path of ours."""
+    """An uploaded file. `name` comes from the client and is never used as a path."""
 
     id: str
     name: str
@@ -37,7 +37,7 @@ class StoredFile:
 
 
 class Files:
-    """What was uploaded and neither deleted nor has grown old."""
+    """The uploaded files that are neither deleted nor expired."""
 
     def __init__(self, folder: Path, clock: Callable[[], float] = time) -> None:
         self._folder = folder
@@ -46,16 +46,19 @@ class Files:
         self._secret = secrets.token_bytes(32)
 
     def add(self, name: str, content_type: str, stream: BinaryIO) -> StoredFile:
-        """Keep a copy of what the stream has.
+        """Store a copy of the stream.
 
         Raises:
-            Problem: too many files, or too much in them.
+            Problem: too many files, or too many bytes in total or in this file.
         """
-        self._drop_old()
+        self._delete_expired()
         used = sum(file.size for file in self._files.values())
         if len(self._files) >= MAX_FILES or used >= MAX_TOTAL:
             raise Problem(
-                429, "too_many_files", "1300", "Too many files are kept. Delete some and try again."
+                429,
+                "too_many_files",
+                "1300",
+                "Too many files are stored. Delete some and try again.",
             )
         file_id = str(uuid.uuid4())
         path = self._folder / file_id
@@ -70,29 +73,29 @@ class Files:
         return file
 
     def find(self, file_id: str) -> StoredFile:
-        """The file of that id.
+        """The file with this id.
 
         Raises:
-            Problem: there is none.
+            Problem: there is no such file.
         """
-        self._drop_old()
+        self._delete_expired()
         try:
             return self._files[file_id]
         except KeyError:
             raise no_file(file_id[:100]) from None
 
     def delete(self, file_id: str) -> None:
-        """Forget a file.
+        """Delete a file.
 
         Raises:
-            Problem: there is none.
+            Problem: there is no such file.
         """
         file = self.find(file_id)
         del self._files[file_id]
         file.path.unlink(missing_ok=True)
 
     def sign(self, file_id: str, hours: int) -> str:
-        """The path, with its query, under which a file can be had for some hours.
+        """The path and query of a signed URL for the file, valid for `hours`.
 
         Raises:
             Problem: there is no such file.
@@ -103,12 +106,12 @@ class Files:
         return f"{SIGNED_PREFIX}{file_id}?expires={expires}&signature={signature}"
 
     def find_signed(self, address: str) -> StoredFile | None:
-        """The file that an address of ours leads to; None if it is not of ours.
+        """The file of a signed URL; None if the signature is missing, invalid or expired.
 
-        Nothing is fetched: an address is ours by its signature, whatever host it names.
+        Nothing is fetched. Only the signature counts; the host of the URL is ignored.
 
         Raises:
-            Problem: the address was ours, but the file is gone.
+            Problem: the signature is valid, but the file no longer exists.
         """
         try:
             parts = urlsplit(address)
@@ -126,7 +129,7 @@ class Files:
     def _signature(self, file_id: str, expires: int) -> str:
         return hmac.new(self._secret, f"{file_id} {expires}".encode(), hashlib.sha256).hexdigest()
 
-    def _drop_old(self) -> None:
+    def _delete_expired(self) -> None:
         limit = self._clock() - MAX_AGE_S
         for file in [file for file in self._files.values() if file.created_at < limit]:
             del self._files[file.id]
@@ -135,6 +138,6 @@ class Files:
 
 @contextmanager
 def open_files() -> Iterator[Files]:
-    """A store that is gone with its folder."""
+    """A store of files in a temporary folder, which is deleted at the end of the block."""
     with tempfile.TemporaryDirectory(prefix=PREFIX) as folder:
         yield Files(Path(folder))

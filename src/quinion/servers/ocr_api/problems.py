@@ -1,4 +1,4 @@
-"""Errors in the bodies that Mistral's API has for them."""
+"""Error responses in the format of Mistral's API."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -11,7 +11,7 @@ from quinion.errors import FileProblem, QuinionError
 
 
 class Problem(Exception):
-    """A request that cannot be answered as wished."""
+    """A request that fails, with the status and body of the response."""
 
     def __init__(self, status: int, kind: str, code: str, message: str) -> None:
         super().__init__(message)
@@ -21,35 +21,35 @@ class Problem(Exception):
 
 
 def no_file(file_id: str) -> Problem:
-    """There is no such file, or no longer."""
+    """The file does not exist or has been deleted."""
     return Problem(404, "not_found_error", "3000", f"No such file: {file_id}")
 
 
 def bad_file(message: str) -> Problem:
-    """A document that cannot be read."""
+    """The document cannot be read."""
     return Problem(400, "document_parser_invalid_file", "1901", message)
 
 
 def too_large(limit: int) -> Problem:
-    """More bytes than are taken."""
-    return Problem(413, "invalid_request_file", "1902", f"At most {limit >> 20} MB are taken.")
+    """The request or file exceeds the size limit."""
+    return Problem(413, "invalid_request_file", "1902", f"At most {limit >> 20} MB are accepted.")
 
 
 def invalid(place: str, message: str) -> JSONResponse:
-    """A request that is not as the API wants it: the body that frameworks give."""
+    """An invalid field of a request, in the error format of FastAPI."""
     return JSONResponse(
         {"detail": [{"type": "value_error", "loc": ["body", place], "msg": message}]}, 422
     )
 
 
 def answer_problem(_: Request, error: Exception) -> Response:
-    """A problem as a response."""
+    """Convert a `Problem` to a response."""
     assert isinstance(error, Problem)
     return _respond(error.status, error.kind, error.code, str(error))
 
 
 def answer_engine_error(_: Request, error: Exception) -> Response:
-    """An error of the engine as a response: the file's fault, or ours."""
+    """Convert an engine error to a response: 400 for a bad file, otherwise 500."""
     assert isinstance(error, QuinionError)
     if isinstance(error, FileProblem):
         return answer_problem(_, bad_file(error.message))
@@ -57,7 +57,7 @@ def answer_engine_error(_: Request, error: Exception) -> Response:
 
 
 def answer_validation_error(_: Request, error: Exception) -> Response:
-    """What pydantic says, without echoing what may be a document."""
+    """Convert a pydantic error, without its input, which may contain a document."""
     assert isinstance(error, ValidationError)
     details: list[Mapping[str, Any]] = [
         {"type": problem["type"], "loc": ["body", *problem["loc"]], "msg": problem["msg"]}

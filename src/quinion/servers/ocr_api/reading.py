@@ -1,6 +1,6 @@
-"""A document to the API's answer: pages read by worker processes, written as they come.
+"""OCR of a document: worker processes read the pages, and the response is written page by page.
 
-The answer is put together in a file, because the images of a long document are many.
+The response is assembled in a file, because a long document may have many images.
 """
 
 import json
@@ -20,13 +20,13 @@ from quinion.workers.pool import Workers
 
 WORKER = "quinion.workers.markdown_worker"
 MODEL = "mistral-ocr-latest"
-PAGES_AT_ONCE = 4
-"""Pages that one worker reads in a row."""
+PAGES_PER_TASK = 4
+"""Maximum number of consecutive pages that a worker reads in one task."""
 
 
 @dataclass(frozen=True, slots=True)
-class Wishes:
-    """What a request asks for. `pages` are 0-based; None = all."""
+class OcrOptions:
+    """Options of a request. `pages` are 0-based; None selects all pages."""
 
     pages: tuple[int, ...] | None = None
     images: bool = False
@@ -41,31 +41,30 @@ class Reader:
         self._workers = workers
         self._options: Frame = {"ocr": ocr}
 
-    async def read(self, path: Path, wishes: Wishes, target: BinaryIO) -> None:
-        """Write the answer for a document.
+    async def read(self, path: Path, requested: OcrOptions, target: BinaryIO) -> None:
+        """Write the response for a document to `target`.
 
         Raises:
-            Problem: a page is asked for that is not there.
+            Problem: a requested page does not exist.
             QuinionError: the document cannot be read.
         """
-        path = Path(await anyio.Path(path).resolve())  # workers pass through no link
+        path = Path(await anyio.Path(path).resolve())  # workers follow no links
         try:
-            await self._answer(path, wishes, target)
+            await self._answer(path, requested, target)
         except QuinionError as error:
-            # The file's name is ours, and says nothing to whoever sent it.
-            said = error.message.replace(path.name, "the document")
-            raise type(error)(said[:1].upper() + said[1:]) from error
+            # The file name is internal and means nothing to the caller.
+            message = error.message.replace(path.name, "the document")
+            raise type(error)(message[:1].upper() + message[1:]) from error
 
-    async def _answer(self, path: Path, wishes: Wishes, target: BinaryIO) -> None:
+    async def _answer(self, path: Path, requested: OcrOptions, target: BinaryIO) -> None:
         survey = await self._workers.first("survey", path=str(path), options=self._options)
         count = survey["page_count"]
-        wanted = wishes.pages if wishes.pages is not None else tuple(range(count))
+        wanted = requested.pages if requested.pages is not None else tuple(range(count))
         if any(index >= count for index in wanted):
             raise bad_file(f"The document has {count} pages; there is no page {max(wanted)}.")
-        writer = _Writer(target, wishes)
+        writer = _Writer(target, requested)
         slices = _slices(wanted)
-        # As many slices at a time as there are workers: pages are written in order, and no more
-        # of them are held than that.
+        # One slice per worker at a time: pages are written in order, which bounds the memory.
         for start in range(0, len(slices), self._workers.size):
             for page in await self._read(path, slices[start : start + self._workers.size], survey):
                 writer.add(page)
@@ -96,10 +95,10 @@ class Reader:
 
 
 def _slices(wanted: Sequence[int]) -> list[list[int]]:
-    """The pages in runs that one worker reads, none longer than `PAGES_AT_ONCE`."""
+    """Split the pages into runs of consecutive pages, at most `PAGES_PER_TASK` long."""
     slices: list[list[int]] = []
     for index in wanted:
-        if slices and slices[-1][-1] == index - 1 and len(slices[-1]) < PAGES_AT_ONCE:
+        if slices and slices[-1][-1] == index - 1 and len(slices[-1]) < PAGES_PER_TASK:
             slices[-1].append(index)
         else:
             slices.append([index])
@@ -107,11 +106,11 @@ def _slices(wanted: Sequence[int]) -> list[list[int]]:
 
 
 class _Writer:
-    """JSON, page by page."""
+    """Writes the JSON response page by page."""
 
-    def __init__(self, target: BinaryIO, wishes: Wishes) -> None:
+    def __init__(self, target: BinaryIO, requested: OcrOptions) -> None:
         self._target = target
-        self._wishes = wishes
+        self._requested = requested
         self._pages = 0
         self._images = 0
         target.write(b'{"pages": [')
@@ -130,7 +129,7 @@ class _Writer:
         return {
             "index": page["number"] - 1,
             "markdown": page["markdown"],
-            "images": [self._image(figure) for figure in page["figures"] if self._takes(figure)],
+            "images": [self._image(figure) for figure in page["figures"] if self._includes(figure)],
             "dimensions": {side: page[side] for side in ("dpi", "width", "height")},
             "tables": [],
             "hyperlinks": [],
@@ -138,11 +137,11 @@ class _Writer:
             "footer": page["footer"] or None,
         }
 
-    def _takes(self, figure: Frame) -> bool:
+    def _includes(self, figure: Frame) -> bool:
         left, top, right, bottom = figure["box"]
-        if min(right - left, bottom - top) < self._wishes.image_min_size:
+        if min(right - left, bottom - top) < self._requested.image_min_size:
             return False
-        limit = self._wishes.image_limit
+        limit = self._requested.image_limit
         if limit is not None and self._images >= limit:
             return False
         self._images += 1
@@ -157,7 +156,7 @@ class _Writer:
             "bottom_right_x": right,
             "bottom_right_y": bottom,
             "image_base64": f"data:image/jpeg;base64,{figure['jpeg']}"
-            if self._wishes.images
+            if self._requested.images
             else None,
             "image_annotation": None,
         }

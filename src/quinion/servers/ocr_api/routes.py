@@ -1,4 +1,4 @@
-"""The addresses of the API, and what each takes and gives."""
+"""Routes of the API: request validation and response format."""
 
 import base64
 import os
@@ -32,13 +32,13 @@ from quinion.servers.ocr_api.problems import (
     no_file,
     too_large,
 )
-from quinion.servers.ocr_api.reading import Reader, Wishes
+from quinion.servers.ocr_api.reading import OcrOptions, Reader
 
 MAX_REQUEST = 128 << 20
-"""Of a request that has its document inside; what is larger is to be uploaded."""
+"""Maximum size of a request that contains its document; larger documents must be uploaded."""
 MAX_HOURS = 168
-GONE = 499
-"""What servers note where nobody is left to be told."""
+CLIENT_CLOSED_REQUEST = 499
+"""Non-standard status for a disconnected client; it appears only in logs."""
 MAX_PAGES_TEXT = 10_000
 MAX_PAGES = 5_000
 
@@ -86,7 +86,7 @@ class OcrRequest(BaseModel):
 
     @property
     def address(self) -> str | None:
-        """Where the document is, unless it was uploaded and is named by its id."""
+        """The URL of the document; None if the request names an uploaded file by id."""
         if isinstance(self.document, ByUrl):
             return self.document.document_url
         if isinstance(self.document, ByImageUrl):
@@ -96,7 +96,7 @@ class OcrRequest(BaseModel):
 
 
 def make_routes(files: Files, reader: Reader) -> Starlette:
-    """The API as an app."""
+    """Build the app with all routes."""
     api = _Api(files, reader)
     return Starlette(
         routes=[
@@ -165,30 +165,32 @@ class _Api:
     async def process(self, request: Request) -> Response:
         _check_length(request, MAX_REQUEST)
         wanted = OcrRequest.model_validate_json(await request.body())
-        wishes = Wishes(
+        requested = OcrOptions(
             _parse_pages(wanted.pages),
             bool(wanted.include_image_base64),
             wanted.image_limit,
             wanted.image_min_size or 0,
         )
         handle, name = tempfile.mkstemp(prefix=PREFIX)
-        drop = Path(name).unlink
+        delete_answer = Path(name).unlink
         try:
             with os.fdopen(handle, "wb") as answer, self._open(wanted) as path:
                 is_done = await _while_connected(
-                    request, lambda: self._reader.read(path, wishes, answer)
+                    request, lambda: self._reader.read(path, requested, answer)
                 )
         except BaseException:
-            drop()
+            delete_answer()
             raise
         if not is_done:
-            drop()
-            return Response(status_code=GONE)
-        return FileResponse(name, media_type="application/json", background=BackgroundTask(drop))
+            delete_answer()
+            return Response(status_code=CLIENT_CLOSED_REQUEST)
+        return FileResponse(
+            name, media_type="application/json", background=BackgroundTask(delete_answer)
+        )
 
     @contextmanager
     def _open(self, wanted: OcrRequest) -> Iterator[Path]:
-        """The document that a request means, as a file."""
+        """Open the document of a request as a file."""
         address = wanted.address
         if address is None:
             assert isinstance(wanted.document, ById)
@@ -205,7 +207,7 @@ class _Api:
 
 
 async def _while_connected(request: Request, work: Callable[[], Awaitable[None]]) -> bool:
-    """Do the work, or give it up when the client has gone; whether it is done."""
+    """Run `work`, but cancel it if the client disconnects; returns whether it completed."""
     is_done = False
     failure: Exception | None = None
     async with anyio.create_task_group() as group:
@@ -219,7 +221,7 @@ async def _while_connected(request: Request, work: Callable[[], Awaitable[None]]
         try:
             await work()
             is_done = True
-        except Exception as error:  # raised below as it is; the group would wrap it
+        except Exception as error:  # raised below, because the task group would wrap it
             failure = error
         group.cancel_scope.cancel()
     if failure is not None:
@@ -230,13 +232,15 @@ async def _while_connected(request: Request, work: Callable[[], Awaitable[None]]
 def _check_length(request: Request, limit: int) -> None:
     length = request.headers.get("content-length")
     if length is None:
-        raise Problem(411, "invalid_request_error", "1900", "Say how long the request is.")
+        raise Problem(
+            411, "invalid_request_error", "1900", "The Content-Length header is required."
+        )
     if int(length) > limit:
         raise too_large(limit)
 
 
 def _parse_pages(pages: list[int] | str | None) -> tuple[int, ...] | None:
-    """Numbers, or a text like `0,2-4`, as numbers in order."""
+    """Parse page numbers, a list or text like `0,2-4`, into sorted numbers."""
     if pages is None:
         return None
     if isinstance(pages, list):
@@ -256,12 +260,12 @@ def _decode(address: str) -> bytes:
     header = _DATA.match(address)
     if header is None:
         raise bad_file(
-            "This endpoint fetches nothing: upload the document, or send it as a data: address."
+            "This endpoint fetches nothing: upload the document, or send it as a data: URL."
         )
     try:
         return base64.b64decode(address[header.end() :], validate=True)
     except ValueError:
-        raise bad_file("The data: address is not Base64.") from None
+        raise bad_file("The data: URL is not valid Base64.") from None
 
 
 def _describe(file: StoredFile) -> dict[str, Any]:
