@@ -73,7 +73,7 @@ def test_fr_4_1_the_key_is_what_the_api_gets(session: Session, front: Front, pla
 def test_fr_4_3_a_key_that_cannot_be_sent_is_refused_and_not_shown(place: Place, key: str) -> None:
     done = run_to_end({"MISTRAL_API_KEY": key, "MISTRAL_OCR_ALLOWED_DIR": str(place.allowed)})
     assert done.returncode == 1
-    assert "MISTRAL_API_KEY has characters" in _only_line(done.stderr)
+    assert "MISTRAL_API_KEY has invalid characters" in _only_line(done.stderr)
     assert key not in done.stderr
 
 
@@ -130,7 +130,7 @@ def test_fr_5_2_to_5_4_a_folder_that_cannot_be_used_is_refused(
 def test_a_server_address_that_is_none_is_refused(place: Place, url: str) -> None:
     done = run_to_end(place.variables(url))
     assert done.returncode == 1
-    assert "MISTRAL_SERVER_URL is not an http or https address" in _only_line(done.stderr)
+    assert "MISTRAL_SERVER_URL is not an http or https URL" in _only_line(done.stderr)
 
 
 def test_an_unknown_parameter_a_missing_one_and_an_unknown_tool_are_tool_errors(

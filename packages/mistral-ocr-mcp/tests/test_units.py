@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from mistral_ocr_mcp.images import choose_name
 from mistral_ocr_mcp.links import rewrite_images
-from mistral_ocr_mcp.spool import Picture, Slimmer, Spool
+from mistral_ocr_mcp.spool import ImageStripper, Picture, Spool
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=40)
 TRICKY = st.sampled_from(
@@ -54,10 +54,10 @@ def test_an_answer_is_the_same_without_its_image_data_however_it_is_cut(
         text = text.replace("/", "\\/")
     whole = text.encode()
     spool = Spool(io.BytesIO)
-    slimmer = Slimmer(spool)
+    stripper = ImageStripper(spool)
     for start in range(0, len(whole), size):
-        slimmer.feed(whole[start : start + size])
-    slim = json.loads(slimmer.finish())
+        stripper.feed(whole[start : start + size])
+    slim = json.loads(stripper.finish())
     assert [page["markdown"] for page in slim["pages"]] == [page["markdown"] for page in pages]
     for got_page, page in zip(slim["pages"], pages, strict=True):
         for got, image in zip(got_page["images"], page["images"], strict=True):
@@ -73,16 +73,16 @@ def _check(spool: Spool, picture: Picture, sent: str) -> None:
     raw = base64.b64decode(data)
     assert b"".join(spool.read(picture)) == raw
     assert picture.mime == ("image/jpeg" if header else None)
-    assert picture.flaw == (None if raw else "it has no data")
+    assert picture.problem == (None if raw else "it has no data")
 
 
 def test_what_is_kept_of_an_answer_does_not_grow_with_its_images() -> None:
     spool = Spool(io.BytesIO)
-    slimmer = Slimmer(spool)
+    stripper = ImageStripper(spool)
     data = b"A" * 4_000_000
-    slimmer.feed(b'{"image_base64": "' + data)
-    slimmer.feed(data + b'"}')
-    assert slimmer.finish() == b'{"image_base64": "0"}'
+    stripper.feed(b'{"image_base64": "' + data)
+    stripper.feed(data + b'"}')
+    assert stripper.finish() == b'{"image_base64": "0"}'
     assert spool.find("0").size == 6_000_000
 
 

@@ -1,4 +1,4 @@
-"""`mistral-ocr-mcp`: the server on stdio."""
+"""Command line `mistral-ocr-mcp`: runs the server on stdio."""
 
 import argparse
 import logging
@@ -10,7 +10,7 @@ from mistral_ocr_mcp.settings import read_settings
 
 
 def main() -> None:
-    """Serve one client until it closes stdin; exit with 1 where the settings are of no use."""
+    """Serve one client until it closes stdin; exit with status 1 if the settings are invalid."""
     parser = argparse.ArgumentParser(
         prog="mistral-ocr-mcp",
         description="An MCP server on stdio: PDF and image files to Markdown with Mistral OCR. "
@@ -29,14 +29,14 @@ def serve() -> None:
         print(f"mistral-ocr-mcp: {error}", file=sys.stderr)
         sys.exit(1)
     _configure_logging(settings.api_key)
-    # Imported only now, so that a refusal comes at once.
+    # Imported late, so that invalid settings are reported at once.
     from mistral_ocr_mcp.server import OcrServer  # noqa: PLC0415
 
     OcrServer(settings).run("stdio")
 
 
 class _Redacting(logging.Formatter):
-    """Whatever is logged, tracebacks too, the key is not in it."""
+    """Formatter that removes the API key from log records, including tracebacks."""
 
     def __init__(self, key: str) -> None:
         super().__init__("%(levelname)s %(name)s: %(message)s")
@@ -47,7 +47,7 @@ class _Redacting(logging.Formatter):
 
 
 def _configure_logging(key: str) -> None:
-    """To stderr: stdout belongs to the protocol."""
+    """Log to stderr, because stdout carries the protocol."""
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(_Redacting(key))
     logging.basicConfig(level=logging.WARNING, handlers=[handler])

@@ -1,17 +1,17 @@
-"""What a caller can meet, and the words for what the system refuses."""
+"""Exceptions of the server, and messages for errors of the file system."""
 
 import os
 
 
 class Failure(Exception):
-    """A tool could not do what was asked; the message is for whoever called it."""
+    """A tool failed; the message is for the caller."""
 
 
 class BadSetting(Exception):
-    """The server cannot start as it is configured; the message names the variable."""
+    """The server cannot start with this configuration; the message names the variable."""
 
 
 def refuse(operation: str, path: object, cause: OSError) -> Failure:
-    """A failure of the file system: what was tried, where, and what the system said."""
+    """Make a `Failure` from a file system error: the operation, the path and the reason."""
     reason = cause.strerror or os.strerror(cause.errno or 0)
     return Failure(f"Cannot {operation} {path}: {reason}")

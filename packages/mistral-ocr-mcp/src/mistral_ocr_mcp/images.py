@@ -1,7 +1,7 @@
-"""What an image's file is called.
+"""File names of images.
 
-An id comes from the API and is never trusted as a name: what is left of it are ASCII letters,
-digits, `-`, `_` and inner dots. No two names differ by case alone.
+Ids come from the API and are not trusted as file names. A name keeps only ASCII letters, digits,
+`-`, `_` and inner dots. No two names differ only by case.
 """
 
 import re
@@ -19,24 +19,24 @@ EXTENSIONS = {
     "image/avif": (".avif",),
 }
 DEFAULT = (".png",)
-LONGEST_STEM = 100
+MAX_STEM = 100
 
 _KNOWN = {extension for extensions in (*EXTENSIONS.values(), DEFAULT) for extension in extensions}
 _UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
-# Windows takes these for devices, whatever their extension, and folders are shared.
+# Reserved device names on Windows, with any extension; folders may be shared with Windows.
 _DEVICES = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\..*)?", re.IGNORECASE)
 
 
 def choose_name(image_id: str, mime: str | None, taken: Set[str]) -> str:
-    """A safe name for this image that is none of those `taken` (in lower case).
+    """Choose a safe name that is not in `taken` (lower-case names).
 
-    The extension is the one that the data header says, `.png` without one.
+    The extension follows the MIME type of the data header, or is `.png` without one.
     """
     extensions = EXTENSIONS.get(mime or "", DEFAULT)
     stem, extension = _split(_clean(image_id))
     if extension.lower() not in extensions:
         extension = extensions[0]
-    stem = stem[:LONGEST_STEM].strip(".") or "image"
+    stem = stem[:MAX_STEM].strip(".") or "image"
     if _DEVICES.fullmatch(stem):
         stem = f"_{stem}"
     name = stem + extension
@@ -48,7 +48,7 @@ def choose_name(image_id: str, mime: str | None, taken: Set[str]) -> str:
 
 
 def _clean(image_id: str) -> str:
-    plain = unicodedata.normalize("NFKC", image_id[: 10 * LONGEST_STEM])
+    plain = unicodedata.normalize("NFKC", image_id[: 10 * MAX_STEM])
     return _UNSAFE.sub("_", plain).strip(".")
 
 

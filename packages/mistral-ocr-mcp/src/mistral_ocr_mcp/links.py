@@ -1,8 +1,8 @@
-"""Image references in Markdown: found by reading it as Markdown, given new destinations.
+"""Image references in Markdown: parses them and replaces their destinations.
 
-What stands in a code block or in backticks is no reference, nor is what is escaped. The API
-writes an id as it is, so a destination may also be a known id with blanks or brackets in it.
-Limits: reference definitions (`[id]: address`) and HTML images are left as they are.
+Text in code blocks or backticks and escaped text is not a reference. The API does not escape
+ids, so a destination may also be a known id that contains spaces or brackets. Limits: reference
+definitions (`[id]: address`) and HTML images are not changed.
 """
 
 import re
@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 from urllib.parse import unquote
 
 Redirect = Callable[[str], "str | None"]
-"""The new destination for one that was found; None leaves it alone."""
+"""Returns the new destination for an old one; None keeps it."""
 
 _FENCE = re.compile(r"^ {0,3}(`{3,}(?=[^`\n]*$)|~{3,})", re.MULTILINE)
 _TICKS = re.compile(r"`+")
@@ -20,11 +20,11 @@ _BRACKETS = re.compile(r"\\.|[\[\]]", re.DOTALL)
 _ANGLED = re.compile(r"<((?:\\.|[^<>\\\n])*)>")
 _BARE = re.compile(r"(?:\\.|[^\s()\\])*")
 _TITLE = re.compile(r"(\s+(?:\"(?:\\.|[^\"\\])*\"|'(?:\\.|[^'\\])*'|\((?:\\.|[^()\\])*\)))?\s*\)")
-_DEEPEST = 32
+_MAX_DEPTH = 32
 
 
 def rewrite_images(markdown: str, known: Iterable[str], redirect: Redirect) -> str:
-    """The same text with image references led elsewhere; `known` are the ids of its images."""
+    """Rewrite the destinations of image references; `known` are the ids of the images."""
     ids = sorted(set(known), key=len, reverse=True)
     return "".join(
         part if is_code else _rewrite(part, ids, redirect) for part, is_code in _blocks(markdown)
@@ -32,35 +32,35 @@ def rewrite_images(markdown: str, known: Iterable[str], redirect: Redirect) -> s
 
 
 def _blocks(markdown: str) -> Iterator[tuple[str, bool]]:
-    """The text in parts, and whether each is a fenced block of code."""
-    place = 0
-    while (opening := _FENCE.search(markdown, place)) is not None:
+    """Split the text into parts, each with a flag: whether it is a fenced code block."""
+    position = 0
+    while (opening := _FENCE.search(markdown, position)) is not None:
         start = opening.start()
-        yield markdown[place:start], False
+        yield markdown[position:start], False
         mark = opening[1]
         closing = re.compile(rf"^ {{0,3}}{mark[0]}{{{len(mark)},}}[ \t]*$", re.MULTILINE)
         found = closing.search(markdown, opening.end())
-        place = found.end() if found else len(markdown)
-        yield markdown[start:place], True
-    yield markdown[place:], False
+        position = found.end() if found else len(markdown)
+        yield markdown[start:position], True
+    yield markdown[position:], False
 
 
 def _rewrite(text: str, ids: list[str], redirect: Redirect) -> str:
     parts: list[str] = []
-    copied = place = 0
-    while (mark := _MARKS.search(text, place)) is not None:
-        place = mark.end()
+    copied = position = 0
+    while (mark := _MARKS.search(text, position)) is not None:
+        position = mark.end()
         if mark[0].startswith("`"):
-            place = _end_of_code(text, mark)
+            position = _end_of_code(text, mark)
         elif mark[0] == "![":
-            spot = _find_destination(text, place, ids)
+            spot = _find_destination(text, position, ids)
             if spot is None:
                 continue
-            start, place, destination = spot
+            start, position, destination = spot
             target = redirect(destination)
             if target is not None:
                 parts += [text[copied:start], target]
-                copied = place
+                copied = position
     return "".join([*parts, text[copied:]])
 
 
@@ -71,9 +71,9 @@ def _end_of_code(text: str, opening: "re.Match[str]") -> int:
     return opening.end()
 
 
-def _find_destination(text: str, place: int, ids: list[str]) -> tuple[int, int, str] | None:
-    """Where the destination of an image stands whose `![` ends at `place`, and what it says."""
-    start = _end_of_brackets(text, place)
+def _find_destination(text: str, position: int, ids: list[str]) -> tuple[int, int, str] | None:
+    """Find the destination of the image whose `![` ends at `position`: start, end and value."""
+    start = _end_of_brackets(text, position)
     if start is None or text[start : start + 1] != "(":
         return None
     start += 1
@@ -91,36 +91,36 @@ def _find_destination(text: str, place: int, ids: list[str]) -> tuple[int, int, 
     return start, end, _find_id(_ESCAPE.sub(r"\1", written), ids)
 
 
-def _end_of_brackets(text: str, place: int) -> int | None:
+def _end_of_brackets(text: str, position: int) -> int | None:
     depth = 1
-    for mark in _BRACKETS.finditer(text, place):
+    for mark in _BRACKETS.finditer(text, position):
         if mark[0] in "[]":
             depth += 1 if mark[0] == "[" else -1
         if depth == 0:
             return mark.end()
-        if depth > _DEEPEST:
+        if depth > _MAX_DEPTH:
             return None
     return None
 
 
-def _end_of_bare(text: str, place: int) -> int:
-    """The end of a destination without angles: brackets in it are balanced."""
+def _end_of_bare(text: str, position: int) -> int:
+    """The end of a destination without angle brackets; parentheses in it are balanced."""
     depth = 0
     while True:
-        run = _BARE.match(text, place)
+        run = _BARE.match(text, position)
         assert run is not None
-        place = run.end()
-        mark = text[place : place + 1]
-        if mark == "(" and depth < _DEEPEST:
+        position = run.end()
+        mark = text[position : position + 1]
+        if mark == "(" and depth < _MAX_DEPTH:
             depth += 1
         elif mark == ")" and depth:
             depth -= 1
         else:
-            return place
-        place += 1
+            return position
+        position += 1
 
 
 def _find_id(destination: str, ids: list[str]) -> str:
-    """The id that is meant, where it was written in the way of addresses."""
+    """Decode a percent-encoded id, if the result is a known id."""
     decoded = unquote(destination)
     return decoded if destination not in ids and decoded in ids else destination

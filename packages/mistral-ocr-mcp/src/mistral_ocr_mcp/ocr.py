@@ -1,7 +1,7 @@
-"""Mistral's OCR API, through the official client: upload, signed address, OCR, deletion.
+"""Client of Mistral's OCR API, on the official library: upload, signed URL, OCR, deletion.
 
-Time-outs are of silence, not of the whole: a slow line may upload for as long as bytes move,
-and the OCR of a long document may take minutes before its first byte.
+Timeouts limit inactivity, not the total time: a slow connection may upload as long as bytes
+move, and the OCR of a long document may take minutes until the first byte.
 """
 
 import json
@@ -20,18 +20,18 @@ from mistralai.client.models import OCRImageObject, OCRResponse
 from mistralai.client.utils.logger import NoOpLogger
 
 from mistral_ocr_mcp.errors import Failure
-from mistral_ocr_mcp.progress import Say
-from mistral_ocr_mcp.retry import TOO_MANY, asked_pause, persist
+from mistral_ocr_mcp.progress import Report
+from mistral_ocr_mcp.retry import TOO_MANY, call_with_retries, retry_after
 from mistral_ocr_mcp.settings import KEY, SERVER, Settings
 from mistral_ocr_mcp.source import Source
-from mistral_ocr_mcp.spool import Picture, Slimmer, Spool
+from mistral_ocr_mcp.spool import ImageStripper, Picture, Spool
 
 MODEL = "mistral-ocr-latest"
 OCR_PATH = "/v1/ocr"
-UPLOAD_SILENCE_MS = 60_000
-SHORT_MS = 30_000
-OCR_SILENCE_MS = 900_000
-WHOLE_S = 3_600.0
+UPLOAD_TIMEOUT_MS = 60_000
+REQUEST_TIMEOUT_MS = 30_000
+OCR_TIMEOUT_MS = 900_000
+TOTAL_S = 3_600.0
 DELETION_S = 10.0
 ADDRESS_HOURS = 1
 SHOWN_CHARACTERS = 500
@@ -44,7 +44,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Image:
-    """An image of a page; `picture` is None where the API gave no data."""
+    """An image of a page; `picture` is None if the API sent no data."""
 
     id: str
     picture: Picture | None
@@ -57,29 +57,29 @@ class Page:
 
 
 class Ocr:
-    """The API for one document. Images that it sends go into `spool`."""
+    """Runs OCR for one document; received images are written to `spool`."""
 
-    def __init__(self, settings: Settings, spool: Spool, say: Say) -> None:
+    def __init__(self, settings: Settings, spool: Spool, report: Report) -> None:
         self._settings = settings
         self._spool = spool
-        self._say = say
+        self._report = report
 
     async def read(self, source: Source, *, with_images: bool) -> list[Page]:
-        """The pages of a document, as the API reads them.
+        """Read the pages of a document.
 
         Raises:
-            Failure: the API refuses, fails, cannot be reached, or is not done in time.
+            Failure: the API returns an error, cannot be reached, or does not finish in time.
         """
         try:
-            with anyio.fail_after(WHOLE_S):
+            with anyio.fail_after(TOTAL_S):
                 async with _connect(self._settings, self._spool) as client:
                     return await self._read(client, source, with_images)
         except MistralError as error:
             raise self._explain(error) from None
         except TimeoutError:
-            raise Failure(f"The API was not done within {WHOLE_S:.0f} seconds.") from None
+            raise Failure(f"The API did not finish within {TOTAL_S:.0f} seconds.") from None
         except httpx2.TimeoutException:
-            raise Failure(f"The API at {self._where} was silent for too long. Try again.") from None
+            raise Failure(f"The API at {self._where} timed out. Try again.") from None
         except (httpx2.HTTPError, NoResponseError) as error:
             raise Failure(
                 f"The API at {self._where} cannot be reached, or the connection was cut "
@@ -89,33 +89,33 @@ class Ocr:
 
     async def _read(self, client: Mistral, source: Source, with_images: bool) -> list[Page]:
         async with self._upload(client, source) as file_id:
-            signed = await persist(
+            signed = await call_with_retries(
                 "signed address",
                 lambda: client.files.get_signed_url_async(
-                    file_id=file_id, expiry=ADDRESS_HOURS, timeout_ms=SHORT_MS
+                    file_id=file_id, expiry=ADDRESS_HOURS, timeout_ms=REQUEST_TIMEOUT_MS
                 ),
             )
-            await self._say("The document is being read")
+            await self._report("The document is being read")
             document: Any = (
                 {"type": "document_url", "document_url": signed.url}
                 if source.is_pdf
                 else {"type": "image_url", "image_url": signed.url}
             )
-            answer = await persist(
+            answer = await call_with_retries(
                 "OCR",
                 lambda: client.ocr.process_async(
                     model=MODEL,
                     document=document,
                     include_image_base64=with_images,
                     include_blocks=False,
-                    timeout_ms=OCR_SILENCE_MS,
+                    timeout_ms=OCR_TIMEOUT_MS,
                 ),
             )
-        return self._take(answer)
+        return self._convert_pages(answer)
 
     @asynccontextmanager
     async def _upload(self, client: Mistral, source: Source) -> AsyncIterator[str]:
-        """The id of the uploaded file; it is deleted again, whatever happens."""
+        """Upload the file and yield its id; the upload is deleted afterwards in any case."""
 
         async def upload() -> str:
             source.stream.seek(0)
@@ -126,12 +126,12 @@ class Ocr:
                     "content_type": source.content_type,
                 },
                 purpose="ocr",
-                timeout_ms=UPLOAD_SILENCE_MS,
+                timeout_ms=UPLOAD_TIMEOUT_MS,
             )
             return uploaded.id
 
-        await self._say(f"{source.name} is being uploaded")
-        file_id = await persist("upload", upload)
+        await self._report(f"{source.name} is being uploaded")
+        file_id = await call_with_retries("upload", upload)
         try:
             yield file_id
         finally:
@@ -142,28 +142,28 @@ class Ocr:
 
     async def _delete(self, client: Mistral, file_id: str) -> None:
         try:
-            await persist(
+            await call_with_retries(
                 "deletion",
-                lambda: client.files.delete_async(file_id=file_id, timeout_ms=SHORT_MS),
+                lambda: client.files.delete_async(file_id=file_id, timeout_ms=REQUEST_TIMEOUT_MS),
             )
         except (MistralError, NoResponseError, httpx2.HTTPError) as error:
             log.warning("the uploaded file %s was not deleted: %s", file_id, type(error).__name__)
 
-    def _take(self, answer: OCRResponse) -> list[Page]:
+    def _convert_pages(self, answer: OCRResponse) -> list[Page]:
         pages = sorted(answer.pages, key=lambda page: page.index)
         return [
-            Page(page.markdown, tuple(self._take_image(image) for image in page.images))
+            Page(page.markdown, tuple(self._convert_image(image) for image in page.images))
             for page in pages
         ]
 
-    def _take_image(self, image: OCRImageObject) -> Image:
+    def _convert_image(self, image: OCRImageObject) -> Image:
         reference = image.image_base64
         if not isinstance(reference, str):
             return Image(image.id, None)
         try:
             return Image(image.id, self._spool.find(reference))
         except LookupError:
-            raise Failure("The API's answer has image data where none should be.") from None
+            raise Failure("The API's answer has unexpected image data. Try again.") from None
 
     def _explain(self, error: MistralError) -> Failure:
         if isinstance(error, ResponseValidationError):
@@ -176,7 +176,7 @@ class Ocr:
         if error.status_code == UNAUTHORIZED:
             return Failure(f"{text} (check {KEY})")
         if error.status_code == TOO_MANY:
-            pause = asked_pause(error)
+            pause = retry_after(error)
             return Failure(f"{text} (try again in {pause or 60:.0f} seconds)")
         return Failure(text)
 
@@ -187,18 +187,18 @@ class Ocr:
 
 @asynccontextmanager
 async def _connect(settings: Settings, spool: Spool) -> AsyncIterator[Mistral]:
-    async with _SlimmingClient(spool) as http:
+    async with _StrippingClient(spool) as http:
         yield Mistral(
             api_key=settings.api_key,
             server_url=settings.server_url,
             async_client=http,
-            # Its own logger would write headers, the key among them, where MISTRAL_DEBUG is set.
+            # With MISTRAL_DEBUG set, the default logger would write headers, including the key.
             debug_logger=NoOpLogger(),
         )
 
 
-class _SlimmingClient(httpx2.AsyncClient):
-    """Takes image data out of an answer while it arrives, before the library has to hold it."""
+class _StrippingClient(httpx2.AsyncClient):
+    """HTTP client that strips image data from OCR answers as they arrive, to save memory."""
 
     def __init__(self, spool: Spool) -> None:
         super().__init__(follow_redirects=True)
@@ -214,13 +214,13 @@ class _SlimmingClient(httpx2.AsyncClient):
             if response.status_code != OK:
                 await response.aread()
                 return response
-            slimmer = Slimmer(self._spool)
+            stripper = ImageStripper(self._spool)
             async for piece in response.aiter_bytes():
-                await anyio.to_thread.run_sync(slimmer.feed, piece)
+                await anyio.to_thread.run_sync(stripper.feed, piece)
             return httpx2.Response(
                 response.status_code,
                 headers={"content-type": response.headers.get("content-type", "")},
-                content=slimmer.finish(),
+                content=stripper.finish(),
                 request=request,
             )
         finally:
@@ -229,19 +229,19 @@ class _SlimmingClient(httpx2.AsyncClient):
 
 def _message(body: str) -> str:
     try:
-        return _dig(json.loads(body))
+        return _find_message(json.loads(body))
     except (ValueError, RecursionError):
         return " ".join(body.split()) or "no message"
 
 
-def _dig(said: Any) -> str:
-    """What an error says; the API has several shapes for it, one inside of another."""
+def _find_message(said: Any) -> str:
+    """Find the message in an error body; the API nests several formats."""
     if isinstance(said, str):
         return said
     if isinstance(said, list):
-        return "; ".join(_dig(item) for item in said)
+        return "; ".join(_find_message(item) for item in said)
     if isinstance(said, dict):
         for key in ("message", "msg", "detail", "error"):
             if said.get(key):
-                return _dig(said[key])
+                return _find_message(said[key])
     return json.dumps(said)

@@ -1,4 +1,4 @@
-"""The folder that a document becomes: its images as files, and `content.md` that shows them."""
+"""Output folder of a document: image files, and `content.md` that refers to them."""
 
 from collections import deque
 from dataclasses import dataclass, field
@@ -11,18 +11,18 @@ from mistral_ocr_mcp.spool import Decoder, Picture, Spool
 
 CONTENT = "content.md"
 INLINE = "inline"
-NOWHERE = ""
-"""Where a reference leads whose image did not come: nowhere, and never to what its id says."""
+EMPTY_LINK = ""
+"""Destination of references without an image; the id itself could be a path or a URL."""
 
 
 def join(pages: list[Page]) -> str:
-    """The Markdown of a document, page by page."""
+    """Join the Markdown of the pages."""
     return "\n\n".join(page.markdown for page in pages)
 
 
 @dataclass
 class Output:
-    """What was written so far."""
+    """Writes images and Markdown to a draft folder."""
 
     draft: Draft
     spool: Spool
@@ -31,23 +31,23 @@ class Output:
     _names: dict[int, str] = field(default_factory=dict)
 
     def save_image(self, image: Image) -> None:
-        """Write one image, or note why it cannot be.
+        """Write one image, or record why it is skipped.
 
         Raises:
-            Failure: the system refuses to write.
+            Failure: the file cannot be written.
         """
         if image.picture is None:
             self.skipped.append((image.id, "the API sent no data for it"))
-        elif image.picture.flaw is not None:
-            self.skipped.append((image.id, image.picture.flaw))
+        elif image.picture.problem is not None:
+            self.skipped.append((image.id, image.picture.problem))
         else:
             self._names[id(image)] = self._write(image.id, image.picture)
 
     def save_markdown(self, pages: list[Page]) -> None:
-        """Write `content.md`, when all images are written.
+        """Write `content.md`; call it after all images are saved.
 
         Raises:
-            Failure: the system refuses to write.
+            Failure: the file cannot be written.
         """
         text = join([Page(self._link(page), ()) for page in pages])
         with self.draft.create(CONTENT) as file:
@@ -62,16 +62,16 @@ class Output:
         return name
 
     def _link(self, page: Page) -> str:
-        # Where several images of a page have one id, the references take them in turn.
+        # If several images of a page share an id, references use them in order.
         targets: dict[str, deque[str]] = {}
         for image in page.images:
             name = self._names.get(id(image))
-            targets.setdefault(image.id, deque()).append(f"./{name}" if name else NOWHERE)
+            targets.setdefault(image.id, deque()).append(f"./{name}" if name else EMPTY_LINK)
 
         def redirect(destination: str) -> str | None:
             if destination in targets:
-                turn = targets[destination]
-                return turn.popleft() if len(turn) > 1 else turn[0]
+                names = targets[destination]
+                return names.popleft() if len(names) > 1 else names[0]
             if destination[:5].lower() == "data:":
                 return self._save_inline(destination)
             return None
@@ -79,11 +79,11 @@ class Output:
         return rewrite_images(page.markdown, targets, redirect)
 
     def _save_inline(self, address: str) -> str:
-        """Write an image whose data stands in the Markdown itself."""
+        """Write an image that is embedded in the Markdown as a data URL."""
         decoder = Decoder(self.spool)
         decoder.feed(address)
         picture = decoder.finish()
-        if picture.flaw is not None:
-            self.skipped.append((INLINE, picture.flaw))
-            return NOWHERE
+        if picture.problem is not None:
+            self.skipped.append((INLINE, picture.problem))
+            return EMPTY_LINK
         return f"./{self._write(INLINE, picture)}"

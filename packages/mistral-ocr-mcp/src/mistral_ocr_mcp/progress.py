@@ -1,4 +1,4 @@
-"""Signs of life for whoever waits."""
+"""Progress notifications, sent periodically so that clients do not time out."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
@@ -9,16 +9,16 @@ import anyio
 from mcp.server.mcpserver import Context
 
 TICK_S = 5.0
-"""Clients give up on a call that shows no sign of life, many of them after a minute."""
+"""Interval between notifications; many clients time out after a minute without one."""
 
-Say = Callable[[str], Awaitable[None]]
+Report = Callable[[str], Awaitable[None]]
 
 
 @asynccontextmanager
-async def reporting(ctx: Context[Any, Any]) -> AsyncIterator[Say]:
-    """A function that tells the client what is being done, and repeats it while that lasts."""
+async def reporting(ctx: Context[Any, Any]) -> AsyncIterator[Report]:
+    """Yield a function that sets the progress message, which is then repeated periodically."""
     message = ""
-    begun = monotonic()
+    started = monotonic()
     count = 0
 
     async def report(text: str) -> None:
@@ -26,22 +26,22 @@ async def reporting(ctx: Context[Any, Any]) -> AsyncIterator[Say]:
         count += 1
         await ctx.report_progress(count, None, text)
 
-    async def say(text: str) -> None:
-        nonlocal message, begun
-        message, begun = text, monotonic()
+    async def set_message(text: str) -> None:
+        nonlocal message, started
+        message, started = text, monotonic()
         await report(text)
 
     async def tick() -> None:
         while True:
             await anyio.sleep(TICK_S)
-            await report(f"{message} ({monotonic() - begun:.0f} s)")
+            await report(f"{message} ({monotonic() - started:.0f} s)")
 
     failure: Exception | None = None
     async with anyio.create_task_group() as group:
         group.start_soon(tick)
         try:
-            yield say
-        except Exception as error:  # raised below as it is; the group would wrap it
+            yield set_message
+        except Exception as error:  # raised below, because the task group would wrap it
             failure = error
         group.cancel_scope.cancel()
     if failure is not None:

@@ -1,6 +1,6 @@
-"""Trying again where that may help, for a bounded time.
+"""Retries of API calls, for a limited time.
 
-The client library can retry too, but sleeps for as long as `Retry-After` says, be it a day.
+The client library can retry too, but follows `Retry-After` without a limit, even for a day.
 """
 
 import logging
@@ -14,7 +14,7 @@ import anyio
 from mistralai.client.errors import MistralError
 
 ATTEMPTS = 4
-LONGEST_WAIT_S = 60.0
+MAX_WAIT_S = 60.0
 FIRST_WAIT_S = 1.0
 
 TOO_MANY = 429
@@ -24,12 +24,11 @@ log = logging.getLogger(__name__)
 T = TypeVar("T")
 
 
-async def persist(what: str, call: Callable[[], Awaitable[T]]) -> T:
-    """The answer to a call, made again when the API is busy (429) or failed (5xx).
+async def call_with_retries(what: str, call: Callable[[], Awaitable[T]]) -> T:
+    """Call the API; retry if it is busy (429) or fails (5xx).
 
     Raises:
-        MistralError: the last answer, where no attempt is left or the API wants too long a
-            pause.
+        MistralError: no attempt is left, or the API asks for too long a pause.
     """
     for attempt in range(1, ATTEMPTS):
         try:
@@ -37,18 +36,18 @@ async def persist(what: str, call: Callable[[], Awaitable[T]]) -> T:
         except MistralError as error:
             if error.status_code != TOO_MANY and error.status_code not in SERVER_FAULTS:
                 raise
-            pause = asked_pause(error)
+            pause = retry_after(error)
             if pause is None:
                 pause = FIRST_WAIT_S * 2 ** (attempt - 1) * random.uniform(1, 1.5)  # noqa: S311
-            if pause > LONGEST_WAIT_S:
+            if pause > MAX_WAIT_S:
                 raise
             log.warning("%s: status %d, again in %.1f s", what, error.status_code, pause)
         await anyio.sleep(pause)
     return await call()
 
 
-def asked_pause(error: MistralError) -> float | None:
-    """How many seconds `Retry-After` asks for; it is a number or a date."""
+def retry_after(error: MistralError) -> float | None:
+    """Seconds requested by `Retry-After`, which is a number or a date."""
     value = error.headers.get("retry-after", "").strip()
     try:
         return max(0.0, float(value))

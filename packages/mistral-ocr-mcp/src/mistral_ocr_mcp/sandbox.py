@@ -1,12 +1,12 @@
-"""The folder that may be written to, and the only code that writes.
+"""Sandbox: the folder that the server may write to, and the only code that writes.
 
-Threat model: paths and names come from a language model and from an API, and other programs
-may rename folders and swap in links while we work. So the folder that the user allowed is
-opened once, when the server starts, and everything below is reached from that handle, step by
-step and through no link. A path decides what is asked for; a handle decides what is touched.
+Threat model: paths and names come from a language model and from an API, and other programs may
+rename folders and swap in links during a call. So the allowed folder is opened once, when the
+server starts. Everything below it is opened from that handle, step by step, without following
+links. Paths are only requests; all access goes through handles.
 
-Accepted: a program that runs as the same user can do all that we can. A process that is
-killed while it writes leaves a folder whose name begins with `PREFIX`.
+Accepted risks: a program that runs as the same user can do everything the server can. A process
+that is killed while it writes leaves a folder whose name begins with `PREFIX`.
 """
 
 import os
@@ -27,11 +27,11 @@ STAMPS_TRIED = 60
 
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _NEW_FILE = os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-_NAMELESS: int | None = getattr(os, "O_TMPFILE", None)
+_TMPFILE: int | None = getattr(os, "O_TMPFILE", None)
 
 
 class Sandbox:
-    """What lies at or below one folder."""
+    """The allowed folder and everything below it."""
 
     def __init__(self, root: Path, allowed: str) -> None:
         self._root = root
@@ -40,10 +40,10 @@ class Sandbox:
 
     @contextmanager
     def open_folder(self, output_dir: str) -> Iterator["Folder"]:
-        """Open a folder to write into; nothing is created.
+        """Open a folder for writing; nothing is created.
 
         Raises:
-            Failure: not absolute, outside, not there, no folder, or not writable.
+            Failure: the path is relative, outside, missing, not a folder, or not writable.
         """
         path = self._resolve(output_dir)
         handle = self._walk(path, output_dir)
@@ -89,7 +89,7 @@ class Sandbox:
             os.close(handle)
             raise Failure(
                 f"output_dir is no longer the folder it was: {output_dir}. If the allowed "
-                "directory was moved or made anew, start the server again."
+                "directory was moved or recreated, restart the server."
             )
         return handle
 
@@ -101,21 +101,21 @@ class Folder:
         self.path = path
         self._handle = handle
 
-    def open_nameless(self) -> BinaryIO:
-        """A file in this folder that has no name, and so is gone when it is closed.
+    def open_unnamed(self) -> BinaryIO:
+        """Create a file without a name in this folder; it is deleted when closed.
 
         Raises:
-            Failure: the system refuses.
+            Failure: the file cannot be created.
         """
         try:
-            return os.fdopen(self._create_nameless(), "w+b")
+            return os.fdopen(self._create_unnamed(), "w+b")
         except OSError as cause:
             raise refuse("create a temporary file in", self.path, cause) from cause
 
-    def _create_nameless(self) -> int:
-        if _NAMELESS is not None:
-            with suppress(OSError):  # not every file system can
-                flags = _NAMELESS | os.O_RDWR | os.O_CLOEXEC
+    def _create_unnamed(self) -> int:
+        if _TMPFILE is not None:
+            with suppress(OSError):  # not supported by every file system
+                flags = _TMPFILE | os.O_RDWR | os.O_CLOEXEC
                 return os.open(".", flags, 0o600, dir_fd=self._handle)
         name = PREFIX + secrets.token_hex(8)
         handle = os.open(name, _NEW_FILE | os.O_RDWR, 0o600, dir_fd=self._handle)
@@ -124,10 +124,10 @@ class Folder:
 
     @contextmanager
     def draft(self) -> Iterator["Draft"]:
-        """A new folder under a hidden name; unless it is published, it is removed again.
+        """Create a folder under a hidden name; it is removed unless it is published.
 
         Raises:
-            Failure: the system refuses.
+            Failure: the folder cannot be created.
         """
         name = PREFIX + secrets.token_hex(8)
         try:
@@ -144,7 +144,7 @@ class Folder:
 
 
 class Draft:
-    """A folder that is being filled."""
+    """A folder that is being written."""
 
     def __init__(self, parent: Path, parent_handle: int, name: str, handle: int) -> None:
         self._parent = parent
@@ -156,10 +156,10 @@ class Draft:
 
     @contextmanager
     def create(self, name: str) -> Iterator[BinaryIO]:
-        """A new file to write; never one that is there already, never through a link.
+        """Create a new file for writing; existing files and links are errors.
 
         Raises:
-            Failure: the system refuses.
+            Failure: the file cannot be created or written.
         """
         try:
             handle = os.open(name, _NEW_FILE | os.O_WRONLY, 0o666, dir_fd=self._handle)
@@ -170,15 +170,15 @@ class Draft:
             raise refuse("write", self._parent / self._name / name, cause) from cause
 
     def publish(self, stem: str) -> Path:
-        """Give the folder its name: `stem`, or with a time stamp where that is taken.
+        """Rename the folder to `stem`, with a time stamp if that name is taken.
 
         Raises:
-            Failure: the system refuses.
+            Failure: the folder cannot be renamed.
         """
         name = self._claim(stem)
         target = self._parent / name
         try:
-            # Takes the place of the empty folder that `_claim` has made, in one step.
+            # Atomically replaces the empty folder that `_claim` has created.
             os.rename(
                 self._name,
                 name,
@@ -201,10 +201,10 @@ class Draft:
             except OSError as cause:
                 raise refuse("create", self._parent / name, cause) from cause
             return name
-        raise Failure(f"Cannot create {self._parent / stem}: that name and its like are all taken")
+        raise Failure(f"Cannot create {self._parent / stem}: all candidate names are taken")
 
     def discard(self) -> None:
-        """Remove what was written, unless it was published. What others put there stays."""
+        """Remove the written files, unless published; files of other programs stay."""
         if self._is_published:
             return
         for name in self._files:
@@ -215,7 +215,7 @@ class Draft:
 
 
 def _names(stem: str) -> Iterator[str]:
-    """The names that a folder may get, best first. A second that is taken lends the next one."""
+    """Candidate names, best first; each taken time stamp is followed by the next second."""
     stem = stem if stem.strip(".") else "document"
     yield _cut(stem, NAME_BYTES)
     now = datetime.now()

@@ -1,4 +1,4 @@
-"""The MCP server: two tools, and every failure as a tool error in plain words."""
+"""MCP server: two tools; every failure becomes a tool error with a plain message."""
 
 import logging
 from typing import Any
@@ -32,7 +32,7 @@ log = logging.getLogger(__name__)
 
 
 class OcrServer(MCPServer[Any]):
-    """Offers the tools of the contract, and says what went wrong without a prefix."""
+    """Server with the tools of the contract; error messages have no prefix of the SDK."""
 
     def __init__(self, settings: Settings) -> None:
         tools = make_tools(settings, Sandbox(settings.root, settings.allowed))
@@ -48,7 +48,7 @@ class OcrServer(MCPServer[Any]):
     async def call_tool(
         self, name: str, arguments: dict[str, Any], context: Context[Any, Any] | None = None
     ) -> CallToolResult | InputRequiredResult:
-        """Call a tool; what it raises becomes a tool error."""
+        """Call a tool; exceptions become tool errors."""
         unknown = sorted(arguments.keys() - self._parameters.get(name, arguments).keys())
         if unknown:
             known = ", ".join(self._parameters[name])
@@ -64,7 +64,7 @@ class OcrServer(MCPServer[Any]):
         arguments: dict[str, Any] | None = None,
         context: Context[Any, Any] | None = None,
     ) -> GetPromptResult | InputRequiredResult:
-        """Refuse: the SDK would take an unknown name for a fault, and log it as one."""
+        """Reject all names; the SDK would log an unknown prompt as an internal error."""
         raise MCPError(code=INVALID_PARAMS, message="This server has no prompts.")
 
 

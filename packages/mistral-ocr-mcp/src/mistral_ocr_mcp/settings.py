@@ -1,4 +1,4 @@
-"""The only reader of the environment; what cannot be used is refused before anything starts."""
+"""Settings from environment variables; invalid values stop the server before it starts."""
 
 import os
 from collections.abc import Mapping
@@ -12,15 +12,15 @@ KEY = "MISTRAL_API_KEY"
 ALLOWED = "MISTRAL_OCR_ALLOWED_DIR"
 SERVER = "MISTRAL_SERVER_URL"
 ROOTS = "QUINION_READ_ROOTS"
-"""Of quinion, whose servers this one may stand beside: what they may not read, it may not."""
+"""Variable of quinion: a server that runs beside quinion's has the same read restrictions."""
 
 
 @dataclass(frozen=True)
 class Settings:
-    """What a server is started with.
+    """Settings of a server.
 
-    `allowed` is the variable as it was set, which messages repeat; `root` is the folder it
-    means, without links. `read_roots` are the folders that files may be read from; none: any.
+    `allowed` is the variable as set, for messages; `root` is the folder with links resolved.
+    `read_roots` are the folders that files may be read from; if empty, all folders.
     """
 
     allowed: str
@@ -34,7 +34,7 @@ def read_settings(environment: Mapping[str, str] = os.environ) -> Settings:
     """Read and check the variables.
 
     Raises:
-        BadSetting: one is missing or of no use.
+        BadSetting: a variable is missing or invalid.
     """
     key = _read_key(environment.get(KEY, "").strip())
     allowed = environment.get(ALLOWED, "")
@@ -50,10 +50,10 @@ def read_settings(environment: Mapping[str, str] = os.environ) -> Settings:
 def _read_key(key: str) -> str:
     if not key:
         raise BadSetting(f"{KEY} is not set. Set it to your Mistral API key and start again.")
-    # HTTP libraries quote a header that they cannot send, and the key with it.
+    # HTTP libraries include an unsendable header, and thus the key, in their error messages.
     if not (key.isascii() and key.isprintable()) or " " in key:
         raise BadSetting(
-            f"{KEY} has characters that no key has. Copy the key again, without quotes or spaces."
+            f"{KEY} has invalid characters. Copy the key again, without quotes or spaces."
         )
     return key
 
@@ -66,7 +66,7 @@ def _read_root(allowed: str) -> Path:
         )
     path = Path(allowed)
     if not path.is_absolute():
-        raise BadSetting(f"{ALLOWED} is not an absolute path: {allowed!r}. Give the whole path.")
+        raise BadSetting(f"{ALLOWED} is not an absolute path: {allowed!r}. Give the full path.")
     try:
         root = path.resolve(strict=True)
     except (OSError, RuntimeError, ValueError):
@@ -91,5 +91,5 @@ def _read_url(url: str) -> str | None:
     except ValueError:
         is_usable = False
     if not is_usable:
-        raise BadSetting(f"{SERVER} is not an http or https address: {url!r}. Correct or unset it.")
+        raise BadSetting(f"{SERVER} is not an http or https URL: {url!r}. Correct or unset it.")
     return url.rstrip("/")

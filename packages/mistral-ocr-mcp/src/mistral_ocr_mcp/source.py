@@ -1,4 +1,4 @@
-"""The input file: found, checked and opened once, and read through that handle only."""
+"""Input file: resolved, checked and opened once, then read only through that handle."""
 
 import os
 import stat
@@ -21,13 +21,13 @@ CONTENT_TYPES = {
 }
 
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
-# Without O_NONBLOCK a pipe that has taken the file's place would hold us for ever.
+# Without O_NONBLOCK, opening a pipe that was swapped in would block forever.
 _FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
 @dataclass(frozen=True)
 class Source:
-    """An open input file. `name` is the one that the caller knows it by."""
+    """An open input file. `name` is the file name that the caller gave."""
 
     name: str
     content_type: str
@@ -44,14 +44,14 @@ class Source:
 
 @contextmanager
 def open_source(file_path: str, roots: Sequence[Path] = ()) -> Iterator[Source]:
-    """Open what `file_path` leads to.
+    """Open the file at `file_path`.
 
-    A link is followed, and what it leads to must be of a supported type itself: otherwise a
-    link named `x.pdf` could have any file on this machine uploaded. Where `roots` are given, a
-    file outside of them is answered like one that is not there.
+    Links are followed, and the target must have a supported type too: otherwise a link named
+    `x.pdf` could cause the upload of any file. If `roots` are given, a file outside of them is
+    reported as missing.
 
     Raises:
-        Failure: not absolute, not there, not a file, not supported, empty or not readable.
+        Failure: the path is relative, missing, not a file, unsupported, empty or unreadable.
     """
     path = _resolve(file_path, roots)
     content_type = CONTENT_TYPES.get(path.suffix.lower())
@@ -71,7 +71,7 @@ def _resolve(file_path: str, roots: Sequence[Path]) -> Path:
     try:
         path = Path(file_path).resolve(strict=True)
     except PermissionError as cause:
-        # Which folders there are elsewhere is nobody's business either.
+        # Do not reveal which folders exist outside of the roots.
         raise (missing if roots else refuse("open", file_path, cause)) from cause
     except (OSError, RuntimeError, ValueError) as cause:
         raise missing from cause
@@ -104,7 +104,7 @@ def _open(path: Path, roots: Sequence[Path]) -> BinaryIO:
 
 
 def _open_below(root: Path, path: Path) -> int:
-    """Open step by step and through no link: what was resolved may have been swapped since."""
+    """Open step by step without following links: the path may have changed since resolving."""
     *folders, name = path.relative_to(root).parts or (".",)
     handle = os.open(root, _FOLDER)
     try:

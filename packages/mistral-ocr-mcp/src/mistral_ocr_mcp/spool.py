@@ -1,9 +1,9 @@
-"""Image data on its way from the API to files, past memory.
+"""Spool file for image data: images go from the API to disk, not into memory.
 
-The API sends all images of a document inside of one JSON answer. `Slimmer` reads that answer
-in pieces as they arrive: the Base64 text of each image is decoded into a spool, a file without
-a name, and a reference of a few bytes takes its place. What is left is Markdown and numbers,
-and is all that the client library has to parse.
+The API sends all images of a document inside one JSON answer. `ImageStripper` reads the answer
+in pieces as they arrive. It decodes the Base64 text of each image into a spool, a file without a
+name, and replaces it by a short reference. The client library only parses the rest: Markdown and
+numbers.
 """
 
 import base64
@@ -16,33 +16,33 @@ from typing import BinaryIO
 from mistral_ocr_mcp.errors import Failure
 
 COPY_BYTES = 1 << 20
-LONGEST_HEADER = 200
-"""Base64 text has no comma, so a data header ends at the first one, if there is a header."""
-LONGEST_REST = 64 << 20
-"""More Markdown than any document has; without a limit an answer could take all memory."""
+MAX_HEADER = 200
+"""Maximum length of a data header; it ends at the first comma, which Base64 does not contain."""
+MAX_TEXT_BYTES = 64 << 20
+"""Maximum size of an answer without images; without a limit it could use all memory."""
 
-# A quotation mark inside of a JSON string has a backslash before it, so this is a key.
+# A quotation mark inside a JSON string is escaped, so this matches only keys.
 _KEY = re.compile(rb'(?<!\\)"image_base64"\s*:\s*"')
-_LONGEST_KEY = 64
-LONGEST_ESCAPE = 6
+_MAX_KEY = 64
+MAX_ESCAPE = 6
 _HEADER = re.compile(r"data:(image/[\w.+-]+)?[^,]*,", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
 class Picture:
-    """An image in the spool: where it is, and what its data header says it is.
+    """An image in the spool: its position, size and MIME type.
 
-    `flaw` says why there is nothing to save.
+    `problem` is the reason why it cannot be saved, if any.
     """
 
     start: int
     size: int
     mime: str | None
-    flaw: str | None = None
+    problem: str | None = None
 
 
 class Spool:
-    """Decoded images, one after the other. `open_file` is called when the first one comes."""
+    """Sequence of decoded images in one file, which `open_file` opens for the first image."""
 
     def __init__(self, open_file: Callable[[], BinaryIO]) -> None:
         self._open_file = open_file
@@ -56,19 +56,19 @@ class Spool:
         return self._file
 
     def add(self, picture: Picture) -> str:
-        """Keep an image that was written, and return the reference to it."""
+        """Register a written image and return its reference."""
         self._pictures.append(picture)
         return str(len(self._pictures) - 1)
 
     def find(self, reference: str) -> Picture:
-        """The image that a reference stands for.
+        """The image for a reference.
 
         Raises:
-            LookupError: there is none.
+            LookupError: the reference is unknown.
         """
         if not (reference.isascii() and reference.isdigit()):
-            raise LookupError(reference[:LONGEST_HEADER])
-        return self._pictures[int(reference[:LONGEST_HEADER])]
+            raise LookupError(reference[:MAX_HEADER])
+        return self._pictures[int(reference[:MAX_HEADER])]
 
     def read(self, picture: Picture) -> Iterator[bytes]:
         """The bytes of an image, in pieces."""
@@ -79,13 +79,13 @@ class Spool:
             yield piece
 
     def close(self) -> None:
-        """Let go of the file, which is the end of it."""
+        """Close the file, which deletes it."""
         if self._file is not None:
             self._file.close()
 
 
 class Decoder:
-    """One image: Base64 text in pieces, bytes into the spool."""
+    """Decodes the Base64 text of one image, in pieces, into the spool."""
 
     def __init__(self, spool: Spool) -> None:
         self._spool = spool
@@ -93,28 +93,28 @@ class Decoder:
         self._mime: str | None = None
         self._size = 0
         self._rest = ""
-        self._flaw: str | None = None
+        self._problem: str | None = None
 
     def feed(self, text: str) -> None:
-        """Take the next piece."""
+        """Process the next piece."""
         self._rest += "".join(text.split())
-        if self._start is None and ("," in self._rest or len(self._rest) >= LONGEST_HEADER):
+        if self._start is None and ("," in self._rest or len(self._rest) >= MAX_HEADER):
             self._take_header()
         if self._start is not None:
-            whole = len(self._rest) // 4 * 4
-            self._decode(self._rest[:whole])
-            self._rest = self._rest[whole:]
+            complete = len(self._rest) // 4 * 4
+            self._decode(self._rest[:complete])
+            self._rest = self._rest[complete:]
 
     def finish(self) -> Picture:
-        """The image, when all its text was fed."""
+        """Finish decoding and return the image."""
         if self._start is None:
             self._take_header()
-        # Some leave out what only pads the end.
+        # Some encoders omit the padding.
         self._decode(self._rest + "=" * (-len(self._rest) % 4))
         assert self._start is not None
-        if self._flaw is None and self._size == 0:
-            self._flaw = "it has no data"
-        return Picture(self._start, self._size, self._mime, self._flaw)
+        if self._problem is None and self._size == 0:
+            self._problem = "it has no data"
+        return Picture(self._start, self._size, self._mime, self._problem)
 
     def _take_header(self) -> None:
         header = _HEADER.match(self._rest)
@@ -124,95 +124,95 @@ class Decoder:
         self._start = self._spool.file.seek(0, 2)
 
     def _decode(self, text: str) -> None:
-        if self._flaw is not None or not text:
+        if self._problem is not None or not text:
             return
         try:
             piece = base64.b64decode(text, validate=True)
         except ValueError:
-            self._flaw = "its data is not Base64"
+            self._problem = "its data is not Base64"
             return
         self._spool.file.write(piece)
         self._size += len(piece)
 
 
-class Slimmer:
-    """The answer in pieces, to the answer without image data."""
+class ImageStripper:
+    """Removes the image data from a JSON answer that arrives in pieces."""
 
     def __init__(self, spool: Spool) -> None:
         self._spool = spool
-        self._slim = bytearray()
+        self._stripped = bytearray()
         self._buffer = b""
         self._decoder: Decoder | None = None
 
     def feed(self, piece: bytes) -> None:
-        """Take the next piece.
+        """Process the next piece.
 
         Raises:
-            Failure: there is more text than a document has, or the spool cannot be written.
+            Failure: the answer has too much text, or the spool cannot be written.
         """
         self._buffer += piece
         while self._leave_image() if self._decoder else self._enter_image():
             pass
-        if len(self._slim) > LONGEST_REST:
+        if len(self._stripped) > MAX_TEXT_BYTES:
             raise Failure("The API's answer is too long: more than 64 MB without its images.")
 
     def finish(self) -> bytes:
-        """The answer, when all of it was fed; one that was cut off stays cut off."""
-        return bytes(self._slim + self._buffer)
+        """The answer without image data; a truncated answer stays truncated."""
+        return bytes(self._stripped + self._buffer)
 
     def _enter_image(self) -> bool:
-        """Pass text on up to the next image; whether one begins."""
+        """Copy text up to the next image; returns whether an image begins."""
         key = _KEY.search(self._buffer)
         if key is None:
-            # The end may be the beginning of a key, with what stands before it.
-            safe = max(0, len(self._buffer) - _LONGEST_KEY)
-            self._slim += self._buffer[:safe]
+            # The end may be the beginning of a key; keep it for the next piece.
+            safe = max(0, len(self._buffer) - _MAX_KEY)
+            self._stripped += self._buffer[:safe]
             self._buffer = self._buffer[safe:]
             return False
-        self._slim += self._buffer[: key.end()]
+        self._stripped += self._buffer[: key.end()]
         self._buffer = self._buffer[key.end() :]
         self._decoder = Decoder(self._spool)
         return True
 
     def _leave_image(self) -> bool:
-        """Take image data up to its end; whether that has come."""
+        """Decode image data up to its end; returns whether the end was reached."""
         assert self._decoder is not None
         end = _end_of_string(self._buffer)
         if end is None:
-            whole = len(self._buffer) - _unfinished(self._buffer)
-            self._decoder.feed(_unescape(self._buffer[:whole]))
-            self._buffer = self._buffer[whole:]
+            complete = len(self._buffer) - _unfinished(self._buffer)
+            self._decoder.feed(_unescape(self._buffer[:complete]))
+            self._buffer = self._buffer[complete:]
             return False
         self._decoder.feed(_unescape(self._buffer[:end]))
         reference = self._spool.add(self._decoder.finish())
-        self._slim += reference.encode() + b'"'
+        self._stripped += reference.encode() + b'"'
         self._buffer = self._buffer[end + 1 :]
         self._decoder = None
         return True
 
 
 def _end_of_string(text: bytes) -> int | None:
-    """Where the quotation mark stands that ends a JSON string."""
-    place = text.find(b'"')
-    while place >= 0 and _backslashes_before(text, place) % 2:
-        place = text.find(b'"', place + 1)
-    return None if place < 0 else place
+    """The position of the quotation mark that ends a JSON string."""
+    position = text.find(b'"')
+    while position >= 0 and _backslashes_before(text, position) % 2:
+        position = text.find(b'"', position + 1)
+    return None if position < 0 else position
 
 
-def _backslashes_before(text: bytes, place: int) -> int:
-    start = place
+def _backslashes_before(text: bytes, position: int) -> int:
+    start = position
     while start and text[start - 1 : start] == b"\\":
         start -= 1
-    return place - start
+    return position - start
 
 
 def _unfinished(text: bytes) -> int:
-    """The length of an escape sequence at the end that may go on."""
-    place = text.rfind(b"\\", max(0, len(text) - LONGEST_ESCAPE))
-    if place < 0 or _backslashes_before(text, place) % 2:
+    """The length of a possibly incomplete escape sequence at the end."""
+    position = text.rfind(b"\\", max(0, len(text) - MAX_ESCAPE))
+    if position < 0 or _backslashes_before(text, position) % 2:
         return 0
-    length = len(text) - place
-    needed = LONGEST_ESCAPE if text[place + 1 : place + 2] == b"u" else 2
+    length = len(text) - position
+    needed = MAX_ESCAPE if text[position + 1 : position + 2] == b"u" else 2
     return length if length < needed else 0
 
 

@@ -1,4 +1,7 @@
-"""The two tools: parameters, the way of a call, the shape of its answer."""
+"""The two tools: parameters, execution and response models.
+
+Docstrings of tools and models are part of what clients see.
+"""
 
 import os
 from collections.abc import Callable
@@ -13,25 +16,25 @@ from pydantic import BaseModel, Field
 
 from mistral_ocr_mcp.ocr import Ocr, Page
 from mistral_ocr_mcp.output import CONTENT, Output, join
-from mistral_ocr_mcp.progress import Say, reporting
+from mistral_ocr_mcp.progress import Report, reporting
 from mistral_ocr_mcp.sandbox import Folder, Sandbox
 from mistral_ocr_mcp.settings import Settings
 from mistral_ocr_mcp.source import CONTENT_TYPES, open_source
 from mistral_ocr_mcp.spool import Spool
 
-LONGEST_PATH = 4096
+MAX_PATH = 4096
 
 FilePath = Annotated[
     str,
     Field(
-        max_length=LONGEST_PATH,
+        max_length=MAX_PATH,
         description=f"Absolute path of the input file: {', '.join(CONTENT_TYPES)}.",
     ),
 ]
 OutputDir = Annotated[
     str,
     Field(
-        max_length=LONGEST_PATH,
+        max_length=MAX_PATH,
         description="Absolute path of an existing folder, at or below the directory that this "
         "server may write to. The output gets a folder of its own inside.",
     ),
@@ -63,7 +66,7 @@ class Saved(BaseModel):
 
 
 def make_tools(settings: Settings, sandbox: Sandbox) -> list[Tool]:
-    """The tools of a server with these settings."""
+    """Make the tools of a server with these settings."""
 
     async def extract_markdown(
         file_path: FilePath, ctx: Context[Any, Any]
@@ -73,8 +76,8 @@ def make_tools(settings: Settings, sandbox: Sandbox) -> list[Tool]:
             open_source(file_path, settings.read_roots) as source,
             closing(Spool(_open_nothing)) as spool,
         ):
-            async with reporting(ctx) as say:
-                pages = await Ocr(settings, spool, say).read(source, with_images=False)
+            async with reporting(ctx) as report:
+                pages = await Ocr(settings, spool, report).read(source, with_images=False)
         text = join(pages)
         return _result(Extracted(content=text), text)
 
@@ -86,11 +89,11 @@ def make_tools(settings: Settings, sandbox: Sandbox) -> list[Tool]:
         with (
             open_source(file_path, settings.read_roots) as source,
             sandbox.open_folder(output_dir) as folder,
-            closing(Spool(folder.open_nameless)) as spool,
+            closing(Spool(folder.open_unnamed)) as spool,
         ):
-            async with reporting(ctx) as say:
-                pages = await Ocr(settings, spool, say).read(source, with_images=True)
-                saved = await _save(folder, source.stem, pages, spool, say)
+            async with reporting(ctx) as report:
+                pages = await Ocr(settings, spool, report).read(source, with_images=True)
+                saved = await _save(folder, source.stem, pages, spool, report)
         return _result(saved, saved.model_dump_json(indent=2))
 
     return [
@@ -99,14 +102,16 @@ def make_tools(settings: Settings, sandbox: Sandbox) -> list[Tool]:
     ]
 
 
-async def _save(folder: Folder, stem: str, pages: list[Page], spool: Spool, say: Say) -> Saved:
+async def _save(
+    folder: Folder, stem: str, pages: list[Page], spool: Spool, report: Report
+) -> Saved:
     in_thread = anyio.to_thread.run_sync
     images = [image for page in pages for image in page.images]
     with folder.draft() as draft:
         output = Output(draft, spool)
         for number, image in enumerate(images, 1):
             await in_thread(output.save_image, image)
-            await say(f"Image {number} of {len(images)} is saved")
+            await report(f"Image {number} of {len(images)} is saved")
         await in_thread(output.save_markdown, pages)
         target = await in_thread(draft.publish, stem)
     return Saved(
