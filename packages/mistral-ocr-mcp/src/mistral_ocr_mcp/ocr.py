@@ -171,8 +171,8 @@ class Ocr:
                 f"The API's answer (HTTP {error.status_code}) is not what its client expects; "
                 "it may be cut off, or of another version."
             )
-        said = _message(error.body).replace(self._settings.api_key, "…")
-        text = f"Mistral API error: HTTP {error.status_code}: {said[:SHOWN_CHARACTERS]}"
+        message = _message(error.body).replace(self._settings.api_key, "…")
+        text = f"Mistral API error: HTTP {error.status_code}: {message[:SHOWN_CHARACTERS]}"
         if error.status_code == UNAUTHORIZED:
             return Failure(f"{text} (check {KEY})")
         if error.status_code == TOO_MANY:
@@ -234,14 +234,14 @@ def _message(body: str) -> str:
         return " ".join(body.split()) or "no message"
 
 
-def _find_message(said: Any) -> str:
+def _find_message(body: Any) -> str:
     """Find the message in an error body; the API nests several formats."""
-    if isinstance(said, str):
-        return said
-    if isinstance(said, list):
-        return "; ".join(_find_message(item) for item in said)
-    if isinstance(said, dict):
+    if isinstance(body, str):
+        return body
+    if isinstance(body, list):
+        return "; ".join(_find_message(item) for item in body)
+    if isinstance(body, dict):
         for key in ("message", "msg", "detail", "error"):
-            if said.get(key):
-                return _find_message(said[key])
-    return json.dumps(said)
+            if body.get(key):
+                return _find_message(body[key])
+    return json.dumps(body)

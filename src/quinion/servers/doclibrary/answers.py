@@ -54,11 +54,11 @@ class Result(BaseModel):
             hidden_text=is_flagged(metadata),
         )
 
-    def render(self, place: int) -> str:
+    def render(self, number: int) -> str:
         """Format the result as text."""
         head = "TEXT CHUNK" if self.type == TEXT else f"{self.type.upper()}: {self.element_label}"
         return (
-            f"[{place}] {head}\n"
+            f"[{number}] {head}\n"
             f"  Document: {self.document_slug}\n"
             f"  Page: {self.page_number}\n"
             f"  Score: {self.score:.1%}\n"
@@ -78,7 +78,7 @@ class Found(BaseModel):
         if not self.results:
             return f"No {noun} found for query: {self.query}"
         head = f"Found {len(self.results)} {noun} for: {self.query}"
-        return "\n\n".join([head, *(r.render(place) for place, r in enumerate(self.results, 1))])
+        return "\n\n".join([head, *(r.render(number) for number, r in enumerate(self.results, 1))])
 
 
 class Details(BaseModel):

@@ -255,7 +255,7 @@ async def _index_directory(
 ) -> IndexedDirectory:
     run = await indexer.index_directory(path, recursive=recursive, progress=progress)
     warnings = warn_of_files(run.hidden)
-    errors = [_file_error(run, place) for place in range(len(run.errors))]
+    errors = [_file_error(run, position) for position in range(len(run.errors))]
     shown_errors = errors[: max(0, how_many_fit([*warnings, *errors]) - len(warnings))]
     before = [*warnings, *shown_errors]
     fitting = how_many_fit([*before, *run.indexed.items()]) - len(before)
@@ -274,8 +274,8 @@ async def _index_directory(
     )
 
 
-def _file_error(run: RunResult, place: int) -> FileError:
-    path, error = run.errors[place]
+def _file_error(run: RunResult, position: int) -> FileError:
+    path, error = run.errors[position]
     failed = folder_file_failure(path, error)
     return FileError(
         file_path=path, error=failed.error, error_code=failed.error_code, reason=error.message

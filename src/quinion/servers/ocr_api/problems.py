@@ -35,10 +35,10 @@ def too_large(limit: int) -> Problem:
     return Problem(413, "invalid_request_file", "1902", f"At most {limit >> 20} MB are accepted.")
 
 
-def invalid(place: str, message: str) -> JSONResponse:
+def invalid(field: str, message: str) -> JSONResponse:
     """An invalid field of a request, in the error format of FastAPI."""
     return JSONResponse(
-        {"detail": [{"type": "value_error", "loc": ["body", place], "msg": message}]}, 422
+        {"detail": [{"type": "value_error", "loc": ["body", field], "msg": message}]}, 422
     )
 
 
