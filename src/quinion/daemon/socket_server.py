@@ -38,7 +38,7 @@ from quinion.store.lock import Holder
 log = logging.getLogger(__name__)
 
 SOCKET_NAME = "engine.sock"
-LONGEST_PATH = 100
+MAX_PATH_BYTES = 100
 """Maximum bytes of a socket path; kernels allow 104 (macOS) or 108 (Linux)."""
 HANDSHAKE_S = 10.0
 FIRST_CLIENT_S = 10.0
@@ -268,7 +268,7 @@ def _choose_path(home: Path) -> Iterator[Path]:
     """The socket path: beside the lock, or in a temporary folder if that path is too long."""
     path = home / SOCKET_NAME
     folder = None
-    if len(os.fsencode(path)) > LONGEST_PATH:
+    if len(os.fsencode(path)) > MAX_PATH_BYTES:
         folder = tempfile.mkdtemp(prefix="quinion-")
         path = Path(folder) / SOCKET_NAME
     try:

@@ -9,7 +9,7 @@ from functools import partial
 from quinion.engine import Engine
 from quinion.servers.auth import Refusal
 from quinion.servers.base import ContractServer
-from quinion.servers.docvec.check import find_problems, name_collections, unlist_broken
+from quinion.servers.docvec.check import find_problems, list_collection_names, unlist_broken
 from quinion.servers.docvec.failures import refuse
 from quinion.servers.docvec.index import Index
 from quinion.servers.docvec.resources import add_resources
@@ -54,7 +54,7 @@ def build(engine: Engine) -> ContractServer:
         unlisted=[
             make_verify_tool(
                 engine,
-                partial(name_collections, index),
+                partial(list_collection_names, index),
                 partial(find_problems, index),
                 partial(unlist_broken, index),
             ),

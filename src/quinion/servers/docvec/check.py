@@ -17,7 +17,7 @@ async def find_indexes(index: Index) -> list[IndexCollections]:
     ]
 
 
-async def name_collections(index: Index) -> list[str]:
+async def list_collection_names(index: Index) -> list[str]:
     """Names of all collections to verify."""
     return [
         name
