@@ -10,7 +10,7 @@ import pytest
 
 from quinion.extract.pdf.mupdf import pymupdf
 from quinion.model.policy import PolicyCategory, PolicyDraft, RevisionDraft
-from quinion.store.registry import open_registry
+from quinion.store.policies import open_registry
 from tests.contract.conftest import NewHome
 from tests.contract.process import HttpServer, plain_client
 from tests.documents import PROSE, text_pdf

@@ -19,7 +19,7 @@ import httpx2
 import pytest
 
 from quinion.model.policy import PolicyCategory, PolicyDraft, RevisionDraft
-from quinion.store.registry import open_registry
+from quinion.store.policies import open_registry
 from tests.contract.conftest import NewHome
 from tests.contract.process import plain_client
 from tests.documents import text_pdf

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from mcp.types import CallToolResult, TextContent
 
 from quinion.model.policy import PolicyCategory, PolicyDraft, RevisionDraft
-from quinion.store.registry import open_registry
+from quinion.store.policies import open_registry
 from tests.contract.conftest import NewHome
 from tests.contract.session import Session
 from tests.documents import PROSE, text_pdf

@@ -18,7 +18,7 @@ from typing import Any
 from mcp.types import CallToolResult, TextContent
 
 from quinion.model.policy import PolicyCategory, PolicyDraft
-from quinion.store.registry import open_registry
+from quinion.store.policies import open_registry
 from tests.contract.policy_kb.asking import revise
 from tests.contract.process import SCRIPTS, STOPPING_S, Home, plain_client
 from tests.contract.session import Answer, Session, open_session

@@ -16,7 +16,7 @@ import pytest
 import yaml  # type: ignore[import-untyped]
 
 from deploy.bundle import ROOT
-from quinion.store.registry import open_registry
+from quinion.store.policies import open_registry
 from tests.contract.policy_kb.asking import find, ingest_well, revise
 from tests.contract.policy_kb.conftest import register
 from tests.contract.process import Home, HttpServer, run_http

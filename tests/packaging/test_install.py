@@ -25,7 +25,7 @@ from quinion import __version__
 from quinion.embed.local.weights import find_model, prepare
 from quinion.errors import ExtraMissing
 from quinion.settings import Settings
-from quinion.store.registry import open_registry
+from quinion.store.policies import open_registry
 from tests.contract.session import open_session
 from tests.documents import PROSE, Text, make_pdf
 
@@ -105,7 +105,7 @@ def test_redis_without_its_extra_is_an_error_that_names_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "redis", None)
-    monkeypatch.delitem(sys.modules, "quinion.store.registry.redis", raising=False)
+    monkeypatch.delitem(sys.modules, "quinion.store.policies.redis", raising=False)
     with pytest.raises(ExtraMissing, match=r"pip install 'quinion\[redis\]'"):
         open_registry(tmp_path / "registry.db", "redis://localhost")
     assert open_registry(tmp_path / "registry.db").list_policies() == []

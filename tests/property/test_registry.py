@@ -36,7 +36,7 @@ from quinion.model.policy import (
     RevisionUpdate,
 )
 from quinion.model.revisions import EffectiveDateResolver, Resolution, resolve
-from quinion.store.registry import PolicyRegistry, open_registry
+from quinion.store.policies import PolicyRegistry, open_registry
 from tests.property.day_book import EVER_AFTER, DayBook, Refused, day_of, epoch_of
 from tests.redis_server import PLACES, RedisServer, redis_server
 

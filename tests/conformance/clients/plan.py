@@ -12,7 +12,7 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
-from quinion.store.registry import open_registry
+from quinion.store.policies import open_registry
 from tests.contract.policy_kb.asking import revise
 from tests.contract.policy_kb.conftest import register
 from tests.contract.policy_kb.policies import leaflet

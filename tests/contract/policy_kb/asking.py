@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from quinion.model.policy import RevisionDraft
-from quinion.store.registry import PolicyRegistry
+from quinion.store.policies import PolicyRegistry
 from tests.contract.session import Answer, Session
 
 ERROR_KEYS = {"status", "error_type", "message"}

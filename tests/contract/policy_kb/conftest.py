@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from quinion.model.policy import SEED_POLICIES, PolicyCategory, PolicyDraft
-from quinion.store.registry import PolicyRegistry
+from quinion.store.policies import PolicyRegistry
 from tests.contract.conftest import NewHome
 from tests.contract.policy_kb import policies
 from tests.contract.policy_kb.asking import ingest_well, revise

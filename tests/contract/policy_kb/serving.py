@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from quinion.store.registry import PolicyRegistry, open_registry
+from quinion.store.policies import PolicyRegistry, open_registry
 from tests.contract.process import Home, HttpServer, Variables, run_http, run_stdio, run_to_end
 from tests.contract.session import Session
 

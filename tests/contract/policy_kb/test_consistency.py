@@ -18,7 +18,7 @@ from quinion.model.policy import (
     RevisionUpdate,
 )
 from quinion.model.revisions import EffectiveDateResolver
-from quinion.store.registry import PolicyRegistry
+from quinion.store.policies import PolicyRegistry
 from tests.contract import folder
 from tests.contract.policy_kb.asking import chunks_of, find, found_on, ingest, remove
 from tests.contract.policy_kb.conftest import NewPlace

@@ -7,7 +7,7 @@ import pytest
 
 from quinion.model.policy import RevisionEdit, RevisionStatus, RevisionUpdate
 from quinion.model.revisions import EffectiveDateResolver, Reason
-from quinion.store.registry import PolicyRegistry
+from quinion.store.policies import PolicyRegistry
 from tests.contract.policy_kb.asking import (
     find,
     found_on,

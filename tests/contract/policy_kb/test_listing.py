@@ -13,7 +13,7 @@ from quinion.model.policy import (
     RevisionStatus,
     RevisionUpdate,
 )
-from quinion.store.registry import PolicyRegistry
+from quinion.store.policies import PolicyRegistry
 from tests.contract.policy_kb.asking import (
     POLICY_KEYS,
     REVISION_KEYS,

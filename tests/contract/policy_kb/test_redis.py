@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from quinion.store.registry import PolicyRegistry
+from quinion.store.policies import PolicyRegistry
 from tests.contract.conftest import NewHome
 from tests.contract.policy_kb.asking import (
     chunks_of,

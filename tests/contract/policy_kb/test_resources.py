@@ -9,7 +9,7 @@ from urllib.parse import quote
 
 import pytest
 
-from quinion.store.registry import PolicyRegistry
+from quinion.store.policies import PolicyRegistry
 from tests.contract.policy_kb.asking import ingest_well, list_policies, list_revisions, revise
 from tests.contract.policy_kb.asking import read as call_for
 from tests.contract.policy_kb.conftest import NewPlace, register

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from quinion.model.policy import RevisionEdit
-from quinion.store.registry import PolicyRegistry
+from quinion.store.policies import PolicyRegistry
 from tests.contract.policy_kb import policies
 from tests.contract.policy_kb.asking import (
     RESULT_FIELDS,

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from quinion.store.registry import PolicyRegistry
+from quinion.store.policies import PolicyRegistry
 from tests.contract.policy_kb.asking import (
     find,
     found_on,

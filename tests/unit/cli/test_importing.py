@@ -23,7 +23,7 @@ from quinion.servers.document_store.records import CHUNKS, REGISTRY
 from quinion.servers.policy_kb.records import CHUNKS as POLICIES
 from quinion.settings import Settings
 from quinion.store.embedded.store import EmbeddedStore
-from quinion.store.registry import open_registry
+from quinion.store.policies import open_registry
 from tests.contract.process import free_port
 from tests.documents import PROSE, text_pdf
 from tests.unit.cli.conftest import Run

@@ -12,7 +12,7 @@ from quinion.engine import open_engine
 from quinion.model.policy import SEED_POLICIES, RevisionStatus, RevisionUpdate
 from quinion.servers.policy_kb.records import CHUNKS
 from quinion.settings import Settings
-from quinion.store.registry import PolicyRegistry, open_registry
+from quinion.store.policies import PolicyRegistry, open_registry
 from tests.contract.policy_kb.policies import leaflet
 from tests.documents import Blank, make_pdf, truncated_pdf
 from tests.unit.cli.conftest import Ended, Run

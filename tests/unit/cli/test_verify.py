@@ -14,7 +14,7 @@ from quinion.servers.doclibrary.records import CONTENT, DOCUMENTS
 from quinion.servers.document_store.records import CHUNKS, REGISTRY
 from quinion.servers.docvec.records import IndexCollections
 from quinion.settings import Settings
-from quinion.store.registry import open_registry
+from quinion.store.policies import open_registry
 from tests.unit.cli.conftest import Run, damage
 from tests.unit.store.damage import flip_in
 

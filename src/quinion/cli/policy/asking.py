@@ -19,7 +19,7 @@ from quinion.settings import Settings
 
 if TYPE_CHECKING:
     from quinion.cli.client import Answer
-    from quinion.store.registry import PolicyRegistry
+    from quinion.store.policies import PolicyRegistry
 
 Source = Annotated[str, typer.Argument(help="Source slug, e.g. NPPF.")]
 RevisionId = Annotated[str, typer.Argument(help="Revision ID, e.g. rev_NPPF_2024_12.")]
@@ -29,7 +29,7 @@ RevisionId = Annotated[str, typer.Argument(help="Revision ID, e.g. rev_NPPF_2024
 def open_policies() -> Iterator["PolicyRegistry"]:
     """The registry, for as long as this lasts."""
     from quinion.servers.policy_kb import REGISTRY_FILE
-    from quinion.store.registry import open_registry
+    from quinion.store.policies import open_registry
 
     settings = Settings.from_environment()
     settings.home.mkdir(mode=0o700, parents=True, exist_ok=True)

@@ -27,7 +27,7 @@ from quinion.model.revisions import plan_creation, plan_deletion
 
 if TYPE_CHECKING:
     from quinion.cli.client import Answer
-    from quinion.store.registry import PolicyRegistry
+    from quinion.store.policies import PolicyRegistry
 
 Named = tuple[str, RevisionDraft, Path]
 """A text that is to be ingested: of which policy, as which revision, from which file."""

@@ -20,7 +20,7 @@ from quinion.servers.policy_kb.records import CHUNKS
 from quinion.servers.policy_kb.resources import add_resources
 from quinion.servers.policy_kb.tools import make_cli_tools, make_tools
 from quinion.servers.verifying import fixed_collections, make_verify_tool
-from quinion.store.registry import open_registry
+from quinion.store.policies import open_registry
 
 NAME = "policy-kb"
 REGISTRY_FILE = "policies.db"

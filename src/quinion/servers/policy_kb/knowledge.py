@@ -39,7 +39,7 @@ from quinion.servers.policy_kb.records import (
     select_revision,
 )
 from quinion.store.filters import all_of
-from quinion.store.registry import PolicyRegistry
+from quinion.store.policies import PolicyRegistry
 
 log = logging.getLogger(__name__)
 

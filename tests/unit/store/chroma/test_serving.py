@@ -24,7 +24,7 @@ from quinion.servers.policy_kb.records import CHUNKS as POLICIES
 from quinion.settings import Settings
 from quinion.store.chroma import replicator
 from quinion.store.embedded.store import EmbeddedStore
-from quinion.store.registry import open_registry
+from quinion.store.policies import open_registry
 from tests.chroma_server import chroma_server
 from tests.contract.process import free_port
 from tests.documents import PROSE, text_pdf

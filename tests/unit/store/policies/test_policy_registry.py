@@ -26,7 +26,7 @@ from quinion.model.policy import (
     RevisionUpdate,
 )
 from quinion.model.revisions import EffectiveDateResolver, Reason
-from quinion.store.registry import PolicyRegistry, open_registry
+from quinion.store.policies import PolicyRegistry, open_registry
 from tests.redis_server import PLACES, RedisServer, redis_server
 
 NPPF = PolicyDraft("NPPF", "National Planning Policy Framework", PolicyCategory.NATIONAL_POLICY)
@@ -210,7 +210,7 @@ class TestRevisions:
     ) -> None:
         created = registry.create_policy(NPPF)
         later = datetime(2100, 1, 1, tzinfo=UTC)
-        monkeypatch.setattr("quinion.store.registry.catalogue._now", lambda: later)
+        monkeypatch.setattr("quinion.store.policies.policy_registry._now", lambda: later)
         assert registry.create_revision("NPPF", SEPTEMBER).revision.created_at == later
         policy = registry.get_policy("NPPF")
         assert (policy.created_at, policy.updated_at) == (created.created_at, later)

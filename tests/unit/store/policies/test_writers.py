@@ -21,7 +21,7 @@ from quinion.model.policy import (
     RevisionEdit,
     RevisionUpdate,
 )
-from quinion.store.registry import PolicyRegistry, open_registry
+from quinion.store.policies import PolicyRegistry, open_registry
 from tests.redis_server import PLACES, RedisServer, redis_server
 
 POLICY = PolicyDraft("A", "Title", PolicyCategory.LOCAL_PLAN)
@@ -32,7 +32,7 @@ DAYS = 25
 WRITE_IN_CHILD = """
 import json, sys
 from pathlib import Path
-from tests.unit.store.test_registry_writers import *
+from tests.unit.store.policies.test_writers import *
 registry = open_registry(Path(sys.argv[1]), sys.argv[2] or None)
 print("ready", flush=True)
 sys.stdin.readline()
@@ -120,7 +120,7 @@ def test_processes_share_a_registry(registry: PolicyRegistry, tmp_path: Path, ad
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
-            cwd=Path(__file__).parents[3],
+            cwd=Path(__file__).parents[4],
         )
         for _ in range(WRITERS)
     ]
@@ -141,7 +141,7 @@ def test_processes_share_a_registry(registry: PolicyRegistry, tmp_path: Path, ad
 
 def test_processes_may_open_a_new_registry_at_once(tmp_path: Path) -> None:
     script = (
-        "import sys; from pathlib import Path; from quinion.store.registry import open_registry;"
+        "import sys; from pathlib import Path; from quinion.store.policies import open_registry;"
         "open_registry(Path(sys.argv[1])).ping()"
     )
     for attempt in range(3):

@@ -23,8 +23,8 @@ from quinion.model.policy import (
     RevisionUpdate,
 )
 from quinion.model.revisions import Plan, plan_deletion
-from quinion.store.registry import PolicyRegistry, open_registry
-from quinion.store.registry.redis import RedisShelves
+from quinion.store.policies import PolicyRegistry, open_registry
+from quinion.store.policies.redis import RedisStorage
 from tests.redis_server import ON_DISK, PROGRAM, RedisServer, redis_server
 
 if PROGRAM is None:
@@ -215,9 +215,9 @@ class TestOtherPrograms:
                 server.raw.execute_command(command, *arguments)
             return plan_deletion("NPPF", known, "rev_NPPF_2021_07")
 
-        shelves = RedisShelves(server.url)
-        shelves.change("NPPF", plan, datetime.now(UTC))
-        shelves.close()
+        storage = RedisStorage(server.url)
+        storage.change("NPPF", plan, datetime.now(UTC))
+        storage.close()
         assert len(seen) == 2
         assert seen[1] == ("failed" if "failed" in arguments else "superseded")
         assert registry.list_revisions("NPPF") == []

@@ -19,7 +19,7 @@ from quinion.model.revisions import Plan
 Planner = Callable[[Sequence[Revision]], Plan]
 
 
-class Shelves(Protocol):
+class PolicyStorage(Protocol):
     """One shelf of revisions for each policy."""
 
     def add_policy(self, policy: Policy) -> bool:

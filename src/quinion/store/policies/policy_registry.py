@@ -31,7 +31,7 @@ from quinion.model.revisions import (
     plan_update,
     resolve,
 )
-from quinion.store.registry.port import Planner, Shelves
+from quinion.store.policies.base import Planner, PolicyStorage
 
 
 class PolicyRegistry:
@@ -41,8 +41,8 @@ class PolicyRegistry:
     it does not have RevisionMissing.
     """
 
-    def __init__(self, shelves: Shelves) -> None:
-        self._shelves = shelves
+    def __init__(self, storage: PolicyStorage) -> None:
+        self._storage = storage
 
     def create_policy(self, draft: PolicyDraft) -> Policy:
         """Register a policy.
@@ -51,19 +51,19 @@ class PolicyRegistry:
             PolicyExists: its source is registered already.
         """
         policy = draft.register(_now())
-        if not self._shelves.add_policy(policy):
+        if not self._storage.add_policy(policy):
             raise PolicyExists(f"A policy {draft.source} is registered already.")
         return policy
 
     def get_policy(self, source: str) -> Policy:
         """One policy."""
-        for policy in self._shelves.read_policies(_keepable(source)):
+        for policy in self._storage.read_policies(_keepable(source)):
             return policy
         raise _policy_missing(source)
 
     def list_policies(self) -> list[Policy]:
         """All policies, by source."""
-        return sorted(self._shelves.read_policies(), key=lambda policy: policy.source)
+        return sorted(self._storage.read_policies(), key=lambda policy: policy.source)
 
     def create_revision(self, source: str, draft: RevisionDraft) -> Plan:
         """Register a revision as `processing`; the plan's `others` have given way to it.
@@ -84,7 +84,7 @@ class PolicyRegistry:
 
     def list_all_revisions(self) -> dict[str, list[Revision]]:
         """The revisions of every policy, newest first, by source, as of one moment."""
-        found = self._shelves.read_revisions()
+        found = self._storage.read_revisions()
         return {source: newest_first(found[source]) for source in sorted(found)}
 
     def get_effective_revision(self, source: str, day: date) -> Revision | None:
@@ -115,20 +115,20 @@ class PolicyRegistry:
 
     def ping(self) -> None:
         """Do nothing, if the registry answers."""
-        self._shelves.read_policies("")
+        self._storage.read_policies("")
 
     def close(self) -> None:
         """Let go of files and connections."""
-        self._shelves.close()
+        self._storage.close()
 
     def _read(self, source: str) -> list[Revision]:
-        found = self._shelves.read_revisions(_keepable(source))
+        found = self._storage.read_revisions(_keepable(source))
         if source not in found:
             raise _policy_missing(source)
         return found[source]
 
     def _change(self, source: str, planner: Planner, now: datetime | None = None) -> Plan:
-        plan = self._shelves.change(_keepable(source), planner, now or _now())
+        plan = self._storage.change(_keepable(source), planner, now or _now())
         if plan is None:
             raise _policy_missing(source)
         return plan

@@ -12,8 +12,8 @@ import pytest
 
 from quinion.errors import RegistryUnavailable
 from quinion.model.policy import PolicyCategory, PolicyDraft, RevisionDraft
-from quinion.store.registry import open_registry
-from quinion.store.registry.sqlite import VERSION, SqliteShelves
+from quinion.store.policies import open_registry
+from quinion.store.policies.sqlite import VERSION, SqliteStorage
 
 POLICY = PolicyDraft("A", "Title", PolicyCategory.LOCAL_PLAN)
 
@@ -22,8 +22,8 @@ DIE_IN_A_CHANGE = """
 import os, sys
 from datetime import UTC, datetime
 from pathlib import Path
-from quinion.store.registry.sqlite import SqliteShelves
-SqliteShelves(Path(sys.argv[1])).change("A", lambda known: os._exit(9), datetime.now(UTC))
+from quinion.store.policies.sqlite import SqliteStorage
+SqliteStorage(Path(sys.argv[1])).change("A", lambda known: os._exit(9), datetime.now(UTC))
 """
 
 
@@ -41,11 +41,11 @@ def test_a_file_that_is_no_database_is_an_error_and_is_left_alone(tmp_path: Path
 
 
 def test_commits_are_on_the_disk_before_they_are_acknowledged(tmp_path: Path) -> None:
-    shelves = SqliteShelves(tmp_path / "registry.db")
-    [mode] = shelves._database.execute("PRAGMA journal_mode").fetchone()
-    [synchronous] = shelves._database.execute("PRAGMA synchronous").fetchone()
+    storage = SqliteStorage(tmp_path / "registry.db")
+    [mode] = storage._database.execute("PRAGMA journal_mode").fetchone()
+    [synchronous] = storage._database.execute("PRAGMA synchronous").fetchone()
     assert (mode, synchronous) == ("wal", 2)
-    shelves.close()
+    storage.close()
 
 
 def test_a_process_that_dies_in_a_change_leaves_no_trace_and_no_lock(tmp_path: Path) -> None:

@@ -3,8 +3,8 @@
 from pathlib import Path
 
 from quinion.errors import ExtraMissing
-from quinion.store.registry.catalogue import PolicyRegistry
-from quinion.store.registry.sqlite import SqliteShelves
+from quinion.store.policies.policy_registry import PolicyRegistry
+from quinion.store.policies.sqlite import SqliteStorage
 
 __all__ = ["PolicyRegistry", "open_registry"]
 
@@ -20,13 +20,13 @@ def open_registry(path: Path, redis_url: str | None = None) -> PolicyRegistry:
         RegistryUnavailable: the file cannot be opened.
     """
     if not redis_url:
-        return PolicyRegistry(SqliteShelves(path))
+        return PolicyRegistry(SqliteStorage(path))
     # Imported here because it is slow to import, and few have it configured or installed.
     try:
-        from quinion.store.registry.redis import RedisShelves  # noqa: PLC0415
+        from quinion.store.policies.redis import RedisStorage  # noqa: PLC0415
     except ImportError as error:
         raise ExtraMissing(
             f"REDIS_URL is set, but Redis cannot be spoken to: {error}. "
             "Run: pip install 'quinion[redis]'"
         ) from error
-    return PolicyRegistry(RedisShelves(redis_url))
+    return PolicyRegistry(RedisStorage(redis_url))

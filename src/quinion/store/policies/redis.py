@@ -35,8 +35,8 @@ from quinion.errors import BadSetting, RegistryUnavailable
 from quinion.model.dates import days_since_epoch
 from quinion.model.policy import Policy, Revision
 from quinion.model.revisions import Plan
-from quinion.store.registry.port import Planner, Shelves
-from quinion.store.registry.rows import Plain, nonsense, read_entry, row_of
+from quinion.store.policies.base import Planner, PolicyStorage
+from quinion.store.policies.rows import Plain, nonsense, read_entry, row_of
 
 # An address may set its own: redis://host:6379/0?socket_timeout=5
 CONNECT_TIMEOUT_S = 1.0
@@ -54,16 +54,16 @@ local function read(command, key, ...)
   if reply.err then error(key .. ': ' .. reply.err) end
   return reply
 end
-local shelves = {}
+local policies = {}
 for _, source in ipairs(ARGV[2] and {ARGV[2]} or read('SMEMBERS', 'policies_all')) do
   local entries = {}
   local index = 'policy_revisions:' .. source
   for _, id in ipairs(read('ZREVRANGEBYSCORE', index, ARGV[1], '-inf')) do
     table.insert(entries, {id, read('HGETALL', 'policy_revision:' .. source .. ':' .. id)})
   end
-  table.insert(shelves, {source, read('HGETALL', 'policy:' .. source), entries})
+  table.insert(policies, {source, read('HGETALL', 'policy:' .. source), entries})
 end
-return shelves
+return policies
 """
 _ALL_REVISIONS = "+inf"
 _NO_REVISIONS = "-inf"
@@ -74,7 +74,7 @@ _Flat = Sequence[str]
 """A hash as the script replies it: names and values in turn."""
 
 
-class RedisShelves(Shelves):
+class RedisStorage(PolicyStorage):
     """A pool of connections; the first is made at the first use."""
 
     def __init__(self, url: str) -> None:
@@ -98,10 +98,9 @@ class RedisShelves(Shelves):
 
     def read_policies(self, source: str | None = None) -> list[Policy]:
         with self._failures():
-            shelves = self._read(self._redis, source, _NO_REVISIONS)
+            found = self._read(self._redis, source, _NO_REVISIONS)
         return [
-            self._entry(Policy, _policy_key(name), policy, source=name)
-            for name, policy, _ in shelves
+            self._entry(Policy, _policy_key(name), policy, source=name) for name, policy, _ in found
         ]
 
     def read_revisions(self, source: str | None = None) -> dict[str, list[Revision]]:
@@ -138,12 +137,12 @@ class RedisShelves(Shelves):
     ) -> list[tuple[str, _Flat, list[tuple[str, _Flat]]]]:
         """The registered policies of the script's reply."""
         wanted = [] if source is None else [source]
-        shelves = client.eval(_READ, 0, newest, *wanted)
-        for name, policy, _ in shelves:
+        replies = client.eval(_READ, 0, newest, *wanted)
+        for name, policy, _ in replies:
             if not policy and source is None:
                 why = f"{_SOURCES} names it, but it is not there"
                 raise nonsense(self._place(_policy_key(name)), why)
-        return [shelf for shelf in shelves if shelf[1]]
+        return [reply for reply in replies if reply[1]]
 
     def _read_revisions(self, client: redis.Redis, source: str | None) -> dict[str, list[Revision]]:
         return {

@@ -17,8 +17,8 @@ from quinion.errors import RegistryUnavailable, StoreUnavailable
 from quinion.model.policy import Policy, Revision
 from quinion.model.revisions import Plan
 from quinion.store.embedded.schema import check_version
-from quinion.store.registry.port import Planner, Shelves
-from quinion.store.registry.rows import Plain, read_entry, row_of
+from quinion.store.policies.base import Planner, PolicyStorage
+from quinion.store.policies.rows import Plain, read_entry, row_of
 
 BUSY_TIMEOUT_S = 10.0
 RETRY_S = 0.01
@@ -64,7 +64,7 @@ WHERE :source IS NULL OR policies.source = :source
 """
 
 
-class SqliteShelves(Shelves):
+class SqliteStorage(PolicyStorage):
     """One connection, used by one thread at a time."""
 
     def __init__(self, path: Path) -> None:
@@ -111,10 +111,10 @@ class SqliteShelves(Shelves):
     def _read_revisions(self, source: str | None) -> dict[str, list[Revision]]:
         found: dict[str, list[Revision]] = {}
         for row in self._database.execute(_REVISIONS, {"source": source}).fetchall():
-            shelf = found.setdefault(row["policy"], [])
+            revisions = found.setdefault(row["policy"], [])
             if row["revision_id"] is not None:
                 place = f"{row['policy']}, {row['revision_id']} in {self._path}"
-                shelf.append(read_entry(Revision, dict(row), place))
+                revisions.append(read_entry(Revision, dict(row), place))
         return found
 
     def _insert(self, verb: str, table: str, row: dict[str, Plain]) -> int:
