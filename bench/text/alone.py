@@ -29,9 +29,9 @@ from quinion.concurrency import in_thread
 from quinion.embed.base import Vectors
 from quinion.engine import Engine, Write, open_engine
 from quinion.ingest import documents
-from quinion.ingest.documents import Reading
+from quinion.ingest.documents import ExtractedDocument
 from quinion.ingest.progress import no_progress
-from quinion.ingest.source import Source, admit
+from quinion.ingest.source import Source, open_source
 from quinion.model.chunk import Chunk
 from quinion.model.page import document_method
 from quinion.servers.document_store.classify import classify
@@ -53,7 +53,7 @@ class Held:
     """A document on its way."""
 
     source: Source
-    reading: Reading
+    reading: ExtractedDocument
     chunks: Sequence[Chunk] = ()
     vectors: Vectors = field(default_factory=lambda: np.empty((0, 0), np.float32))
 
@@ -94,7 +94,7 @@ class Stages:
 
     async def _read(self, file: str) -> None:
         settings = self._engine.settings
-        source = await in_thread(admit, file, EXTENSIONS, ())
+        source = await in_thread(open_source, file, EXTENSIONS, ())
         reading = await documents.read(
             self._engine,
             source,

@@ -41,11 +41,11 @@ SLICE_PAGES = 8
 """Small enough that a short document gets a worker soon while a long one is being read by OCR."""
 SLICE_CHUNKS = 128
 """Enough to sort by length and keep all cores busy; few enough to stop soon when cancelled."""
-SLICES_AT_ONCE = 2
+PARALLEL_SLICES = 2
 """While one is divided into batches, and while its last batches run, the cores have another."""
 LONG_PAGE = 20_000
 """Characters. A shorter page is split in less time than it takes to ask a thread for it."""
-MOST_CHARACTERS = 32_000_000
+MAX_CHARACTERS = 32_000_000
 """Of a document's pages together, all of which are held in memory: twice what five thousand
 pages of print have."""
 LINE_CHARACTERS = 50
@@ -57,7 +57,7 @@ Slice = tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class ExtractedDocument:
     """A document as read; a picture has no pages that were read."""
 
     inspection: Inspection
@@ -86,7 +86,7 @@ async def read(
     threshold: float,
     progress: Progress,
     on_page: OnPage | None = None,
-) -> Reading:
+) -> ExtractedDocument:
     """Read all pages, unless the document turns out to be a drawing or a photograph.
 
     `on_page` gets each page as soon as it and all before it are read. Progress counts each page
@@ -97,25 +97,25 @@ async def read(
     """
     workers, path = resources.workers, str(source.real_path)
     options = {"ocr": ocr, "extension": source.path.suffix}
-    surveyed = await _survey(workers, path, options, _Room(source.path.name))
+    surveyed = await _survey(workers, path, options, _CharacterBudget(source.path.name))
     inspection = Inspection(len(surveyed), tuple(page["image_ratio"] for page in surveyed))
     probed: dict[int, PageKind] = {}
 
-    async def note(item: Frame) -> None:
+    async def add_probe(item: Frame) -> None:
         probed[item["number"]] = PageKind(item["kind"])
 
     if ocr and (numbers := choose_pages_to_probe(inspection, threshold)):
         await workers.run("probe", note, path=path, numbers=numbers, options=options)
     if decide(inspection, threshold, list(probed.values())) is DocumentKind.PICTURE:
-        return Reading(inspection, [], probed)
+        return ExtractedDocument(inspection, [], probed)
     pages = await _read_pages(workers, path, surveyed, options, progress, on_page)
     await in_thread(check_unchanged, source)
-    return Reading(inspection, pages, probed)
+    return ExtractedDocument(inspection, pages, probed)
 
 
 async def read_and_embed(
     resources: Resources, source: Source, *, ocr: bool, threshold: float, progress: Progress
-) -> tuple[Reading, list[Chunk], Vectors]:
+) -> tuple[ExtractedDocument, list[Chunk], Vectors]:
     """Read a document, and split and embed its pages while others are still being read.
 
     A document without text has no chunks.
@@ -125,63 +125,63 @@ async def read_and_embed(
     """
     chunker, chunks = Chunker(), list[Chunk]()
     vectors: dict[int, Vectors] = {}
-    steps = _Steps(progress)
+    overall = _OverallProgress(progress)
     to_embed, slices = anyio.create_memory_object_stream[Sequence[Chunk]](inf)
-    reading: Reading | None = None
-    given = 0
+    document: ExtractedDocument | None = None
+    sent = 0
 
-    async def give(least: int) -> None:
+    async def send_slices(least: int) -> None:
         """Pass on what has been split, in slices, as long as there are so many chunks."""
-        nonlocal given
-        while len(chunks) - given >= least:
-            part = chunks[given : given + SLICE_CHUNKS]
-            given += len(part)
+        nonlocal sent
+        while len(chunks) - sent >= least:
+            part = chunks[sent : sent + SLICE_CHUNKS]
+            sent += len(part)
             await to_embed.send(part)
 
-    async def take(page: Page) -> None:
+    async def split_page(page: Page) -> None:
         is_long = len(page.text) > LONG_PAGE
         chunks.extend(await in_thread(chunker.add, page) if is_long else chunker.add(page))
-        await give(SLICE_CHUNKS)
+        await send_slices(SLICE_CHUNKS)
 
     async def read_all() -> None:
-        nonlocal reading
+        nonlocal document
         with to_embed:
-            reading = await read(
+            document = await read(
                 resources,
                 source,
                 ocr=ocr,
                 threshold=threshold,
-                progress=steps.tell_read,
-                on_page=take,
+                progress=overall.report_read,
+                on_page=split_page,
             )
             chunks.extend(await in_thread(chunker.finish))
-            await give(1)
+            await send_slices(1)
 
     async def embed_some() -> None:
         async for part in slices:
             texts = [chunk.text for chunk in part]
             vectors[part[0].index] = await in_thread(resources.embedder.embed, texts)
-            await steps.tell_indexed(part[-1].pages[-1])
+            await overall.report_indexed(part[-1].pages[-1])
 
     with to_embed, slices:
-        await together(read_all, *[embed_some] * SLICES_AT_ONCE)
-    assert reading is not None
-    made = [vectors[first] for first in sorted(vectors)]
-    return reading, chunks, np.concatenate(made) if made else np.empty((0, 0), np.float32)
+        await together(read_all, *[embed_some] * PARALLEL_SLICES)
+    assert document is not None
+    parts = [vectors[first] for first in sorted(vectors)]
+    return document, chunks, np.concatenate(parts) if parts else np.empty((0, 0), np.float32)
 
 
-class _Steps:
+class _OverallProgress:
     """Progress of two things at once, which only ever grows."""
 
     def __init__(self, progress: Progress) -> None:
         self._progress = progress
         self._read = self._indexed = self._total = 0.0
 
-    async def tell_read(self, done: float, total: float, message: str) -> None:
+    async def report_read(self, done: float, total: float, message: str) -> None:
         self._read, self._total = done, total
         await self._progress(self._read + self._indexed, total, message)
 
-    async def tell_indexed(self, page: int) -> None:
+    async def report_indexed(self, page: int) -> None:
         self._indexed = max(self._indexed, page)  # of two slices the later one may be done first
         message = f"indexed up to page {self._indexed:.0f} of {self._total / 2:.0f}"
         await self._progress(self._read + self._indexed, self._total, message)
@@ -225,33 +225,35 @@ async def read_lined(resources: Resources, source: Source, progress: Progress) -
     path = str(source.real_path)
     options = {"ocr": True, "extension": source.path.suffix}
     found = await resources.workers.first("survey", path=path, first=1, last=1, options=options)
-    report = _Report(found["page_count"], progress)
+    read_progress = _ReadProgress(found["page_count"], progress)
     pages: dict[int, LinedPage] = {}
-    room = _Room(source.path.name)
+    budget = _CharacterBudget(source.path.name)
 
     async def keep(item: Frame) -> None:
-        room.take(len(item["page"]["text"]) + LINE_CHARACTERS * len(item["lines"]))
+        budget.spend(len(item["page"]["text"]) + LINE_CHARACTERS * len(item["lines"]))
         lined = lined_page_of_json(item)
         pages[lined.page.number] = lined
-        await report.tell(lined.page)
+        await read_progress.report(lined.page)
 
-    slices = _slices(range(1, report.page_count + 1), SLICE_PAGES)
-    await _share_out(resources.workers, "read_lined_pages", slices, keep, path, options)
+    slices = _slices(range(1, read_progress.page_count + 1), SLICE_PAGES)
+    await _run_slices(resources.workers, "read_lined_pages", slices, keep, path, options)
     await in_thread(check_unchanged, source)
     return [pages[number] for number in sorted(pages)]
 
 
-async def _survey(workers: Workers, path: str, options: Frame, room: "_Room") -> list[Frame]:
+async def _survey(
+    workers: Workers, path: str, options: Frame, budget: "_CharacterBudget"
+) -> list[Frame]:
     """All pages as they are before anything is done about them (`document.SurveyedPage`)."""
     found: dict[int, Frame] = {}
 
     async def keep(item: Frame) -> None:
-        room.take(len(item["text"]))
+        budget.spend(len(item["text"]))
         found[item["number"]] = item
 
-    await _share_out(workers, "survey", [(1, SURVEYED_PAGES)], keep, path, options)
+    await _run_slices(workers, "survey", [(1, SURVEYED_PAGES)], keep, path, options)
     others = _slices(range(SURVEYED_PAGES + 1, found[1]["page_count"] + 1), SURVEYED_PAGES)
-    await _share_out(workers, "survey", others, keep, path, options)
+    await _run_slices(workers, "survey", others, keep, path, options)
     return [found[number] for number in sorted(found)]
 
 
@@ -265,20 +267,20 @@ async def _read_pages(
 ) -> list[Page]:
     """The pages, with the text layers that were found; where there is none, OCR reads them."""
     layered = [page for page in surveyed if has_layer(page["text"]) or not options["ocr"]]
-    report = _Report(len(surveyed), progress)
+    read_progress = _ReadProgress(len(surveyed), progress)
     pages: dict[int, Page] = {}
-    giving = anyio.Lock()
-    following = 1
+    delivering = anyio.Lock()
+    next_number = 1
 
     async def keep(page: Page) -> None:
-        nonlocal following
+        nonlocal next_number
         pages[page.number] = page
         if on_page:
-            async with giving:
-                while following in pages:
-                    await on_page(pages[following])
-                    following += 1
-        await report.tell(page)
+            async with delivering:
+                while next_number in pages:
+                    await on_page(pages[next_number])
+                    next_number += 1
+        await read_progress.report(page)
 
     async def keep_layered() -> None:
         for page in layered:
@@ -290,12 +292,12 @@ async def _read_pages(
 
     scanned = sorted({*range(1, len(surveyed) + 1)} - {page["number"] for page in layered})
     slices = _slices(scanned, SLICE_PAGES)
-    read_scanned = partial(_share_out, workers, "read_pages", slices, keep_read, path, options)
+    read_scanned = partial(_run_slices, workers, "read_pages", slices, keep_read, path, options)
     await together(keep_layered, read_scanned)
     return [pages[number] for number in sorted(pages)]
 
 
-async def _share_out(
+async def _run_slices(
     workers: Workers,
     job: str,
     slices: Sequence[Slice],
@@ -325,24 +327,24 @@ def _slices(numbers: Iterable[int], size: int) -> list[Slice]:
     return slices
 
 
-class _Room:
+class _CharacterBudget:
     """What a document may still have of text."""
 
     def __init__(self, name: str) -> None:
         self._name = name
-        self._left = MOST_CHARACTERS
+        self._left = MAX_CHARACTERS
 
-    def take(self, characters: int) -> None:
+    def spend(self, characters: int) -> None:
         """Raises ExtractionFailed when there is no room for them."""
         self._left -= characters
         if self._left < 0:
             raise ExtractionFailed(
-                f"{self._name} has more than {MOST_CHARACTERS:,} characters of text; longer "
+                f"{self._name} has more than {MAX_CHARACTERS:,} characters of text; longer "
                 "documents are not read. Split it."
             )
 
 
-class _Report:
+class _ReadProgress:
     """How many pages have been read."""
 
     def __init__(self, page_count: int, progress: Progress) -> None:
@@ -350,7 +352,7 @@ class _Report:
         self._progress = progress
         self._done = 0
 
-    async def tell(self, page: Page) -> None:
+    async def report(self, page: Page) -> None:
         self._done += 1
         message = f"read page {page.number} of {self.page_count} ({page.method})"
         await self._progress(self._done, 2 * self.page_count, message)

@@ -28,7 +28,7 @@ async def find_elements(
         message = f"looked for figures on page {item['number']} of {page_count}"
         await progress(len(found), page_count, message)
 
-    async def look() -> None:
+    async def work() -> None:
         for first in slices:
             last = min(first + SLICE_PAGES - 1, page_count)
             await workers.run(
@@ -40,5 +40,5 @@ async def find_elements(
                 ocr=resources.settings.enable_ocr,
             )
 
-    await together(*[look] * workers.size)
+    await together(*[work] * workers.size)
     return [element for number in sorted(found) for element in found[number]]

@@ -27,7 +27,7 @@ async def read_chunks(
         ToolMissing: a page needs OCR and Tesseract is not installed.
     """
     if kind is Format.PDF:
-        reading = await documents.read(
+        document = await documents.read(
             resources,
             source,
             ocr=resources.settings.enable_ocr,

@@ -15,20 +15,20 @@ from quinion.ingest.resources import Resources
 from quinion.model.element import Box
 from quinion.workers.framing import Frame
 
-MOST_BYTES = 512 << 20
+MAX_BYTES = 512 << 20
 """What is kept of pictures; the ones longest unseen go first."""
 FORMULAS = "formulas"
-_PNG_BEGINS = b"\x89PNG\r\n\x1a\n"
-_PNG_ENDS = b"IEND\xaeB`\x82"
+_PNG_START = b"\x89PNG\r\n\x1a\n"
+_PNG_END = b"IEND\xaeB`\x82"
 
 
 class Pictures:
     """The pictures of the documents of one folder. What can't be kept is made again."""
 
-    def __init__(self, resources: Resources, folder: Path, most_bytes: int = MOST_BYTES) -> None:
+    def __init__(self, resources: Resources, folder: Path, max_bytes: int = MAX_BYTES) -> None:
         self._resources = resources
         self._folder = folder
-        self._most_bytes = most_bytes
+        self._max_bytes = max_bytes
         self._locks = KeyedLock()
 
     async def page(self, path: str, sha256: str, number: int) -> bytes:
@@ -93,11 +93,11 @@ class Pictures:
             scratch = file.with_suffix(".part")
             scratch.write_bytes(picture)
             scratch.rename(file)
-            self._make_room()
+            self._evict()
 
-    def _make_room(self) -> None:
+    def _evict(self) -> None:
         kept = [(file.stat(), file) for file in self._folder.rglob("*.png")]
-        excess = sum(status.st_size for status, _ in kept) - self._most_bytes
+        excess = sum(status.st_size for status, _ in kept) - self._max_bytes
         for status, file in sorted(kept, key=lambda one: one[0].st_mtime):
             if excess <= 0:
                 break
@@ -112,4 +112,4 @@ def _read(file: Path) -> bytes | None:
         os.utime(file)
     except OSError:
         return None
-    return picture if picture.startswith(_PNG_BEGINS) and picture.endswith(_PNG_ENDS) else None
+    return picture if picture.startswith(_PNG_START) and picture.endswith(_PNG_END) else None

@@ -30,7 +30,7 @@ def hash_file(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def admit(
+def open_source(
     text: str,
     extensions: Collection[str],
     roots: Sequence[Path],

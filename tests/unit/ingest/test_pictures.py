@@ -69,7 +69,7 @@ async def test_the_ones_longest_unseen_go_when_there_are_too_many(
     engine: Engine, file: str, tmp_path: Path
 ) -> None:
     size = len(await Pictures(engine, tmp_path / "probe").page(file, KEY, 1))
-    pictures = Pictures(engine, tmp_path / "kept", most_bytes=2 * size)
+    pictures = Pictures(engine, tmp_path / "kept", max_bytes=2 * size)
     for age, key in enumerate((KEY, OTHER)):
         await pictures.page(file, key, 1)
         old = tmp_path / "kept" / key / "page-1.png"

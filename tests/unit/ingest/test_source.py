@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from quinion.errors import ExtractionFailed, FileMissing, UnsupportedFile
-from quinion.ingest.source import Digests, admit, check_unchanged
+from quinion.ingest.source import Digests, check_unchanged, open_source
 
 PDF = frozenset({".pdf"})
 EMPTY_SHA256 = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
@@ -19,39 +19,39 @@ def file(tmp_path: Path) -> Path:
 
 
 def test_a_file_is_admitted_with_the_hash_of_its_content(file: Path) -> None:
-    source = admit(str(file), PDF, [])
+    source = open_source(str(file), PDF, [])
     assert (source.path, source.sha256) == (file, EMPTY_SHA256)
 
 
 @pytest.mark.parametrize("text", ["missing.pdf", "/no/such.pdf", "", "/a\0b.pdf", "/" + "x" * 5000])
 def test_what_is_not_there_is_said_to_be_missing(text: str) -> None:
     with pytest.raises(FileMissing, match="File not found"):
-        admit(text, PDF, [])
+        open_source(text, PDF, [])
 
 
 def test_a_folder_is_said_to_be_one(tmp_path: Path) -> None:
     with pytest.raises(FileMissing, match="folder"):
-        admit(str(tmp_path), PDF, [])
+        open_source(str(tmp_path), PDF, [])
 
 
 def test_a_pipe_is_refused_without_waiting_for_it(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe.pdf")
     with pytest.raises(FileMissing, match="ordinary"):
-        admit(str(tmp_path / "pipe.pdf"), PDF, [])
+        open_source(str(tmp_path / "pipe.pdf"), PDF, [])
 
 
 def test_another_extension_is_refused_with_those_that_are_not(tmp_path: Path) -> None:
     (tmp_path / "a.docx").write_text("x")
     with pytest.raises(UnsupportedFile, match=r"\.docx.*\.pdf"):
-        admit(str(tmp_path / "a.docx"), PDF, [])
+        open_source(str(tmp_path / "a.docx"), PDF, [])
 
 
 def test_outside_the_roots_is_answered_like_not_there(file: Path, tmp_path: Path) -> None:
     roots = [tmp_path / "allowed"]
     with pytest.raises(FileMissing) as outside:
-        admit(str(file), PDF, roots)
+        open_source(str(file), PDF, roots)
     with pytest.raises(FileMissing) as missing:
-        admit(str(file) + "x", PDF, roots)
+        open_source(str(file) + "x", PDF, roots)
     assert str(missing.value) == str(outside.value).replace(str(file), str(file) + "x")
 
 
@@ -60,19 +60,19 @@ def test_a_link_out_of_the_roots_is_outside(file: Path, tmp_path: Path) -> None:
     allowed.mkdir()
     (allowed / "link.pdf").symlink_to(file)
     with pytest.raises(FileMissing):
-        admit(str(allowed / "link.pdf"), PDF, [allowed])
+        open_source(str(allowed / "link.pdf"), PDF, [allowed])
     with pytest.raises(FileMissing):
-        admit(str(allowed / ".." / file.name), PDF, [allowed])
+        open_source(str(allowed / ".." / file.name), PDF, [allowed])
 
 
 def test_a_link_keeps_the_name_that_was_asked_for(file: Path, tmp_path: Path) -> None:
     (tmp_path / "link.pdf").symlink_to(file)
-    source = admit(str(tmp_path / "link.pdf"), PDF, [])
+    source = open_source(str(tmp_path / "link.pdf"), PDF, [])
     assert (source.path.name, source.real_path) == ("link.pdf", file.resolve())
 
 
 def test_a_file_that_changed_or_went_is_noticed(file: Path) -> None:
-    source = admit(str(file), PDF, [])
+    source = open_source(str(file), PDF, [])
     check_unchanged(source)
     file.write_text("more")
     with pytest.raises(ExtractionFailed, match="changed while"):

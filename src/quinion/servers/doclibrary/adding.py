@@ -1,6 +1,6 @@
 """`quinion library add`, step by step.
 
-    admit → known already? → read pages → find elements → split → embed → keep original → store
+    open → known already? → read pages → find elements → split → embed → keep original → store
 
 Nothing is written before the last two steps. The original is stored first; if the process dies
 before the document is listed, the next start deletes it.
@@ -19,7 +19,7 @@ from quinion.ingest import documents
 from quinion.ingest.elements import find_elements
 from quinion.ingest.files import ANY_PICTURE
 from quinion.ingest.progress import Progress
-from quinion.ingest.source import Source, admit, check_unchanged
+from quinion.ingest.source import Source, check_unchanged, open_source
 from quinion.model.element import Element
 from quinion.model.page import Page, count_hidden_by_page
 from quinion.model.record import Record
@@ -65,7 +65,7 @@ class DocumentAdder:
             ModelUnavailable: the embedding model cannot be used.
         """
         engine = self._library.engine
-        source = await in_thread(admit, file_path, EXTENSIONS, engine.settings.read_roots)
+        source = await in_thread(open_source, file_path, EXTENSIONS, engine.settings.read_roots)
         async with self._locks.hold(source.sha256):
             for document in await self._library.documents():
                 if document.sha256 == source.sha256:

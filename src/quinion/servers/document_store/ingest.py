@@ -1,6 +1,6 @@
 """Implementation of `ingest_document`.
 
-    admit → already ingested? → read (or skip a picture), chunk, embed → classify → store
+    open_source → already ingested? → read (or skip a picture), chunk, embed → classify → store
 
 Reading, chunking and embedding overlap. Only the last step writes, in one transaction.
 """
@@ -16,9 +16,9 @@ from quinion.embed.base import Vectors
 from quinion.engine import Engine, Write
 from quinion.errors import DocumentMissing, NoChunks, NoContent
 from quinion.ingest import documents as pipeline
-from quinion.ingest.documents import Reading
+from quinion.ingest.documents import ExtractedDocument
 from quinion.ingest.progress import Progress
-from quinion.ingest.source import Source, admit
+from quinion.ingest.source import Source, open_source
 from quinion.model.chunk import Chunk
 from quinion.model.page import count_hidden_by_page, document_method
 from quinion.model.record import Metadata
@@ -64,7 +64,7 @@ class Ingestion:
             ModelUnavailable: the embedding model cannot be loaded.
         """
         settings = self._engine.settings
-        source = await in_thread(admit, file_path, EXTENSIONS, settings.read_roots)
+        source = await in_thread(open_source, file_path, EXTENSIONS, settings.read_roots)
         async with self._locks.hold((application_ref, source.sha256)):
             if known := await self._find_existing(application_ref, source.sha256):
                 return AlreadyIngested(document_id=known)
@@ -159,7 +159,7 @@ def _draft_document(
     source: Source,
     application_ref: str,
     document_type: DocumentType | None,
-    reading: Reading,
+    reading: ExtractedDocument,
     chunk_count: int,
 ) -> Document:
     """Describe the document as read; it receives its id when it is stored."""

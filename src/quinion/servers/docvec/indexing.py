@@ -33,7 +33,7 @@ from quinion.errors import (
 from quinion.ingest.files import read_chunks
 from quinion.ingest.folder import check_folder, find_files
 from quinion.ingest.progress import Progress, no_progress
-from quinion.ingest.source import Digests, Source, admit
+from quinion.ingest.source import Digests, Source, open_source
 from quinion.model.chunk import FileChunk
 from quinion.model.file_format import FORMATS, Format
 from quinion.model.record import Record
@@ -110,7 +110,7 @@ class Indexer:
 
     def _admit(self, text: str) -> Source:
         roots = self._index.engine.settings.read_roots
-        return admit(absolute(text), FORMATS, roots, self._digests)
+        return open_source(absolute(text), FORMATS, roots, self._digests)
 
     def _scan_folder(
         self, text: str, recursive: bool

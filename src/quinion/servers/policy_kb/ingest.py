@@ -1,6 +1,6 @@
 """Implementation of `ingest_policy_revision`.
 
-    registered? → admit → read lines → find sections → chunk → embed → swap, update the registry
+    registered? → open_source → read lines → find sections → chunk → embed → swap, update the registry
 
 Before the last step only the revision's status changes. The last step replaces the old chunks
 with the new ones atomically, so readers see either the old text or the new one.
@@ -17,7 +17,7 @@ from quinion.engine import Write
 from quinion.errors import ExtractionFailed, NoContent, QuinionError
 from quinion.ingest import documents as pipeline
 from quinion.ingest.progress import Progress
-from quinion.ingest.source import Source, admit
+from quinion.ingest.source import Source, open_source
 from quinion.model.line import LinedPage
 from quinion.model.page import count_hidden_by_page, document_method
 from quinion.model.policy import Policy, RevisionStatus, RevisionUpdate
@@ -53,7 +53,7 @@ class Ingestion:
             policy = await in_thread(registry.get_policy, source)
             revision = await in_thread(registry.get_revision, source, revision_id)
             roots = self._knowledge.engine.settings.read_roots
-            file = await in_thread(admit, file_path, EXTENSIONS, roots)
+            file = await in_thread(open_source, file_path, EXTENSIONS, roots)
             if revision.chunk_count:
                 return await self._replace_text(policy, revision_id, file, progress)
             note = partial(registry.update_revision, source, revision_id)
