@@ -15,14 +15,14 @@ from typing import Any
 from quinion import __version__
 from quinion.errors import InvalidInput, StoreUnavailable
 from quinion.settings import Settings
-from quinion.store.archive import copy_database, unchanged, unpack_archive, write_archive
+from quinion.store.archive import copy_database, lock_databases, unpack_archive, write_archive
 from quinion.store.base import VectorStore
 from quinion.store.factory import STORE, StorePlace
 
 BACKUPS = "backups"
-MADE_AGAIN = frozenset({BACKUPS, STORE, "chroma", "models", "pictures"})
+EXCLUDED_FOLDERS = frozenset({BACKUPS, STORE, "chroma", "models", "pictures"})
 """Folders of a home that are not copied as they are; the store copies itself."""
-PASSING = ("engine.", "copying-")
+EXCLUDED_PREFIXES = ("engine.", "copying-")
 """What the names of files begin with that mean nothing to another process."""
 DATABASES = ".db"
 
@@ -51,7 +51,7 @@ def back_up(settings: Settings, store: VectorStore) -> Path:
             note = {
                 "quinion": __version__,
                 "made": now.isoformat(timespec="seconds"),
-                "not_included": _name_missing(settings),
+                "not_included": _list_excluded(settings),
             }
             write_archive(target, members, note)
     except OSError as error:
@@ -91,14 +91,14 @@ def _copy_home(home: Path, copies: Path, chroma: Path | None) -> None:
     found = [
         path
         for path in _files(home)
-        if not MADE_AGAIN & set(path.relative_to(home).parts[:-1])
-        and not path.name.startswith(PASSING)
+        if not EXCLUDED_FOLDERS & set(path.relative_to(home).parts[:-1])
+        and not path.name.startswith(EXCLUDED_PREFIXES)
         and not path.name.endswith(("-wal", "-shm"))
         and not (chroma and path.is_relative_to(chroma))
         and not any(".damaged-" in part for part in path.relative_to(home).parts)
     ]
     databases = [path for path in found if path.suffix == DATABASES]
-    with unchanged(databases):
+    with lock_databases(databases):
         for path in databases:
             copy_database(path, copies / path.relative_to(home))
     for path in found:
@@ -123,16 +123,16 @@ def _files(folder: Path) -> Iterator[Path]:
                 yield path
 
 
-def _name_missing(settings: Settings) -> list[str]:
-    missing = []
+def _list_excluded(settings: Settings) -> list[str]:
+    excluded = []
     if settings.redis_url:
-        missing.append("the policy registry, which is in Redis: back that up with its own tools")
+        excluded.append("the policy registry, which is in Redis: back that up with its own tools")
     if settings.docvec_db_path not in (None, settings.home):
-        missing.append(
+        excluded.append(
             f"DocVec's index, which is in {settings.docvec_db_path}: back it up with QUINION_HOME "
             "set to that folder"
         )
-    return missing
+    return excluded
 
 
 def _check_empty(place: StorePlace) -> None:

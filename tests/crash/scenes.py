@@ -25,7 +25,7 @@ from quinion.servers.document_store import records as document_records
 from quinion.servers.docvec.records import IndexCollections
 from quinion.servers.policy_kb import records as policy_records
 from quinion.settings import Settings
-from quinion.store.blobs import IN_DOUBT
+from quinion.store.blobs import UNLISTED
 from tests import home_v1
 from tests.crash.layer import Say
 from tests.documents import text_pdf
@@ -93,7 +93,7 @@ class Stage:
             str(path.relative_to(home))
             for path in (home / LIBRARY_FOLDER).rglob("*")
             # What is in doubt after a failure is decided at the next start.
-            if path.is_file() and path.suffix != IN_DOUBT
+            if path.is_file() and path.suffix != UNLISTED
         )
 
 

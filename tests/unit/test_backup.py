@@ -19,7 +19,7 @@ from quinion.model.record import Record
 from quinion.servers.registry import CATALOG
 from quinion.settings import Settings
 from quinion.store.base import Selector
-from quinion.store.chroma.replicator import EMPTY
+from quinion.store.chroma.replicator import NOT_FILLED
 from tests import home_v1
 from tests.home_v1 import FIXTURES
 
@@ -156,7 +156,7 @@ async def check_everything(settings: Settings) -> None:
         for server in CATALOG:
             report = await home_v1.call(engine, server, "verify", {})
             assert (server, report["problems"]) == (server, [])
-            assert set(report["warnings"]) <= {EMPTY}
+            assert set(report["warnings"]) <= {NOT_FILLED}
     registry = home_v1.EXPECTED["policies"], home_v1.EXPECTED["revisions"]
     assert home_v1.read_registry(settings.home) == registry
 

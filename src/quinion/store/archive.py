@@ -102,7 +102,7 @@ def copy_database(source: Path, target: Path) -> None:
 
 
 @contextmanager
-def unchanged(databases: Sequence[Path]) -> Iterator[None]:
+def lock_databases(databases: Sequence[Path]) -> Iterator[None]:
     """Nobody writes these while this lasts; for a moment, because whoever wants to waits."""
     with ExitStack() as stack:
         try:

@@ -17,7 +17,7 @@ from tempfile import NamedTemporaryFile
 from quinion.errors import ExtractionFailed, StoreUnavailable
 
 STEP = 1 << 20
-IN_DOUBT = ".unlisted"
+UNLISTED = ".unlisted"
 COPYING = "copying-"
 
 
@@ -40,7 +40,7 @@ class Blobs:
         """
         try:
             self._folder.mkdir(parents=True, exist_ok=True)
-            self.doubt(sha256)
+            self.mark_unlisted(sha256)
             if self.path(sha256).exists():
                 return
             with NamedTemporaryFile(dir=self._folder, prefix=COPYING, delete=False) as file:
@@ -65,12 +65,12 @@ class Blobs:
                 "Check that there is space and that the folder is writable."
             ) from error
 
-    def doubt(self, sha256: str) -> None:
+    def mark_unlisted(self, sha256: str) -> None:
         """Note that it is about to be listed, or to be taken off the list."""
         with suppress(OSError):
             self._mark(sha256).touch()
 
-    def trust(self, sha256: str) -> None:
+    def mark_listed(self, sha256: str) -> None:
         """Note that it is listed."""
         with suppress(OSError):
             self._mark(sha256).unlink()
@@ -85,12 +85,12 @@ class Blobs:
         """Delete what a dead process left: half a copy, and what is in doubt and not listed."""
         for path in list(self._folder.glob(f"{COPYING}*")):
             path.unlink(missing_ok=True)
-        for path in list(self._folder.glob(f"*{IN_DOUBT}")):
-            sha256 = path.name.removesuffix(IN_DOUBT)
+        for path in list(self._folder.glob(f"*{UNLISTED}")):
+            sha256 = path.name.removesuffix(UNLISTED)
             if sha256 in listed:
-                self.trust(sha256)
+                self.mark_listed(sha256)
             else:
                 self.drop(sha256)
 
     def _mark(self, sha256: str) -> Path:
-        return self._folder / f"{sha256}{IN_DOUBT}"
+        return self._folder / f"{sha256}{UNLISTED}"

@@ -27,10 +27,10 @@ OPERATORS = frozenset({*_COMPARE, *NEGATIONS})
 
 def all_of(*conditions: Where | None) -> Where | None:
     """One filter that holds where each of the conditions does; None where there is none."""
-    given = [condition for condition in conditions if condition]
-    if len(given) > 1:
-        return {"$and": given}
-    return given[0] if given else None
+    present = [condition for condition in conditions if condition]
+    if len(present) > 1:
+        return {"$and": present}
+    return present[0] if present else None
 
 
 def any_of(*conditions: Where) -> Where:
@@ -40,7 +40,7 @@ def any_of(*conditions: Where) -> Where:
 
 def matches(metadata: Metadata, where: Where) -> bool:
     """Whether a record with this metadata passes the filter."""
-    return all(_holds(metadata, key, condition) for key, condition in where.items())
+    return all(_matches_key(metadata, key, condition) for key, condition in where.items())
 
 
 def as_operators(condition: Any) -> Mapping[str, Any]:
@@ -56,7 +56,7 @@ def passes(value: Scalar, name: str, operand: Any) -> bool:
         return False
 
 
-def _holds(metadata: Metadata, key: str, condition: Any) -> bool:
+def _matches_key(metadata: Metadata, key: str, condition: Any) -> bool:
     if key == "$and":
         return all(matches(metadata, part) for part in condition)
     if key == "$or":

@@ -185,7 +185,9 @@ def _find_missing(folder: Path, damaged: Sequence[Damaged]) -> list[str]:
         for name in {name for name, _ in damaged} & reader.collections().keys():
             for one in chain.from_iterable(reader.read(name)):
                 there |= {(name, one.id), (name, one.checksum)}
-    lost = [(name, one.id) for name, one in damaged if not {(name, m) for m in one.marks} & there]
+    lost = [
+        (name, one.id) for name, one in damaged if not {(name, m) for m in one.identities} & there
+    ]
     return [f"{name}: {id_}" for name, id_ in dict.fromkeys(lost)]
 
 

@@ -32,7 +32,7 @@ NAMES = (COLLECTION, LINES)
 def low_limits() -> Iterator[None]:
     """So that a small collection has codes."""
     with pytest.MonkeyPatch.context() as patch:
-        for name, limit in (("CODED", 200), ("EXACT", 100), ("EXACT_SCATTERED", 100)):
+        for name, limit in (("MIN_CODED", 200), ("MAX_EXACT", 100), ("MAX_EXACT_SCATTERED", 100)):
             patch.setattr(f"quinion.store.embedded.vector_index.{name}", limit)
         yield
 

@@ -21,7 +21,7 @@ def test_a_file_is_kept_under_the_hash_of_its_content(original: Path, tmp_path: 
     blobs = Blobs(tmp_path / "kept")
     blobs.keep(original, SHA256)
     blobs.keep(original, SHA256)
-    blobs.trust(SHA256)
+    blobs.mark_listed(SHA256)
     original.unlink()
     assert blobs.path(SHA256).read_bytes() == b"content"
     assert [path.name for path in (tmp_path / "kept").iterdir()] == [SHA256]
@@ -54,7 +54,7 @@ def test_what_was_listed_stays_even_where_the_list_is_empty(original: Path, tmp_
     blobs.sweep([SHA256])
     blobs.sweep([])
     assert [path.name for path in (tmp_path / "kept").iterdir()] == [SHA256]
-    blobs.doubt(SHA256)
+    blobs.mark_unlisted(SHA256)
     blobs.sweep([])
     assert list((tmp_path / "kept").iterdir()) == []
 

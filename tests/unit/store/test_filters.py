@@ -52,7 +52,7 @@ def both(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Both]:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(f"{INDEX}.CODED", request.param)
+        patch.setattr(f"{INDEX}.MIN_CODED", request.param)
         found = fill(tmp_path_factory.mktemp("filters"))
         with closing(found.store):
             yield found
@@ -101,8 +101,8 @@ def test_a_search_finds_what_chroma_finds_with_its_own_filter(
     both: Both, monkeypatch: pytest.MonkeyPatch, seed: int, limit: int, many: int
 ) -> None:
     """Whichever way it is found."""
-    monkeypatch.setattr(f"{INDEX}.EXACT", many)
-    monkeypatch.setattr(f"{INDEX}.EXACT_SCATTERED", many)
+    monkeypatch.setattr(f"{INDEX}.MAX_EXACT", many)
+    monkeypatch.setattr(f"{INDEX}.MAX_EXACT_SCATTERED", many)
     where = random_filter(random.Random(seed))
     [vector] = vectors(1, seed=seed + 1_000)
     ours = [hit.record.id for hit in both.store.search_vectors("things", vector, limit, where)]

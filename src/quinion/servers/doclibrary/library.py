@@ -167,7 +167,7 @@ class Library:
         async with self.writing:
             document = await self.document(slug)
             with anyio.CancelScope(shield=True):
-                await in_thread(self.originals.doubt, document.sha256)
+                await in_thread(self.originals.mark_unlisted, document.sha256)
                 await self.engine.delete(document.selectors())
                 await in_thread(self.originals.drop, document.sha256)
                 await in_thread(self.pictures.drop, document.sha256)
@@ -188,7 +188,7 @@ class Library:
             with anyio.CancelScope(shield=True):
                 await in_thread(self.originals.drop, sha256)
             raise
-        await in_thread(self.originals.trust, sha256)
+        await in_thread(self.originals.mark_listed, sha256)
 
     async def _original(self, document: Document) -> str:
         path = self.originals.path(document.sha256)

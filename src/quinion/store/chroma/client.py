@@ -33,9 +33,9 @@ PAGE = 5_000
 DATABASE = "chroma.sqlite3"
 """The database in the folder of an embedded Chroma, once it has been used."""
 WRITER = "writer.lock"
-LOCKED_S = 30.0
+LOCK_TIMEOUT_S = 30.0
 """How long the process of an earlier server may take to end."""
-FULL = 2**26
+FULL_DISK_BYTES = 2**26
 """With so many free bytes or fewer, the disk may be why a graph could not be written."""
 
 
@@ -44,7 +44,7 @@ class ChromaClient:
 
     def __init__(self, location: Location) -> None:
         if isinstance(location, Path):
-            self._turn = _take_turn(location)
+            self._writer_lock = _lock_folder(location)
         self._client = _connect(location)
 
     def close(self) -> None:
@@ -151,7 +151,7 @@ def is_damaged(folder: Path, failure: str, deaths: int) -> bool:
     except sqlite3.DatabaseError:
         return True
     is_graph = deaths > 1 or "hnsw" in failure.casefold()  # one death may be an accident
-    return line != "ok" or (is_graph and shutil.disk_usage(folder).free > FULL)
+    return line != "ok" or (is_graph and shutil.disk_usage(folder).free > FULL_DISK_BYTES)
 
 
 def _lock(path: Path, timeout_s: float) -> sqlite3.Connection:
@@ -165,14 +165,14 @@ def _lock(path: Path, timeout_s: float) -> sqlite3.Connection:
     return database
 
 
-def _take_turn(folder: Path) -> sqlite3.Connection:
+def _lock_folder(folder: Path) -> sqlite3.Connection:
     """Keep other processes of ours out of a folder: two that write it lose vectors without an
     error. Where another program keeps it locked Chroma would wait without end."""
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    turn = _lock(folder / WRITER, LOCKED_S)
+    writer_lock = _lock(folder / WRITER, LOCK_TIMEOUT_S)
     if (folder / DATABASE).exists():
-        _lock(folder / DATABASE, LOCKED_S).close()
-    return turn
+        _lock(folder / DATABASE, LOCK_TIMEOUT_S).close()
+    return writer_lock
 
 
 def _connect(location: Location) -> "ClientAPI":

@@ -63,7 +63,7 @@ class _RemoteClient:
         """End the process, which closes its files."""
         self._is_closed = True
         with self._lock:
-            self._end()
+            self._stop()
 
     def _call(self, method: str, *arguments: Any) -> Any:
         with self._lock:
@@ -81,10 +81,10 @@ class _RemoteClient:
             except (OSError, EOFError) as error:
                 is_failure, answer = True, f"its process died or timed out: {error!r}"
                 self._deaths += 1
-                self._end(0)
+                self._stop(0)
             if not is_failure:
                 return answer
-            self._end()
+            self._stop()
             is_damage = (
                 self._folder
                 and not self._is_closed
@@ -104,13 +104,13 @@ class _RemoteClient:
                 start_new_session=True,  # so that Ctrl-C goes to the server, which closes it
             )
         except OSError as error:
-            self._end()
+            self._stop()
             raise StoreUnavailable(f"Chroma's process can't be started: {error}") from error
         finally:
             theirs.close()
         return self._pipe
 
-    def _end(self, within_s: float = TIMEOUT_S) -> None:
+    def _stop(self, within_s: float = TIMEOUT_S) -> None:
         if self._pipe:
             self._pipe.close()
         if self._process:

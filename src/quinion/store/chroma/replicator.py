@@ -36,10 +36,10 @@ QUIET_S = 5.0
 """Longer than embedding most documents takes: what embeds has the cores to itself."""
 FAR_BEHIND = 10_000
 """From so many entries on they are sent while others write."""
-AFTER_FAILURE_S = 30.0
+RETRY_AFTER_S = 30.0
 CLOSE_S = 30.0
 """How long closing a store goes on sending."""
-EMPTY = (
+NOT_FILLED = (
     "The Chroma mirror has not been filled yet: that is done in the background, or now by quinion "
     "verify --repair"
 )
@@ -58,13 +58,13 @@ class Replicator:
         self._store = store
         self._location = location
         self._chroma = open_chroma(location)
-        self._using = threading.Lock()
+        self._chroma_lock = threading.Lock()
         self._last_write = time.monotonic()
         self._woken = threading.Event()
         self._closing = threading.Event()
         self._failure = ""
         stamp = store.values(STAMP).get(STAMP)
-        self._compared = bool(stamp and stamp == self._look())
+        self._compared = bool(stamp and stamp == self._read_stamp())
         self._thread = threading.Thread(target=self._run, name="replicator", daemon=True)
         self._thread.start()
 
@@ -94,7 +94,7 @@ class Replicator:
     def fetch(self, collection: str, ids: Sequence[str]) -> Copies:
         """The mirror's copies of these records, as far as it has them."""
         try:
-            with self._using:
+            with self._chroma_lock:
                 return self._chroma.fetch(collection, ids)
         except StoreUnavailable as error:
             log.warning("The mirror can't be read: %s", error)
@@ -121,7 +121,7 @@ class Replicator:
                     log.warning("The Chroma mirror is behind and is updated later: %s", error)
                 if self._closing.is_set():
                     return
-                self._closing.wait(AFTER_FAILURE_S)
+                self._closing.wait(RETRY_AFTER_S)
 
     def _await_work(self) -> bool:
         """Wait until something is to be sent; false when all was sent and we are closing."""
@@ -140,7 +140,7 @@ class Replicator:
 
     def _use(self, work: Callable[[], T]) -> T:
         """Use Chroma; where its folder turns out to be damaged, move it aside and try again."""
-        with self._using:
+        with self._chroma_lock:
             try:
                 return work()
             except ChromaDamaged as error:
@@ -164,7 +164,7 @@ class Replicator:
         self._compared = True
         # Now: who changes the file later makes the next start compare.
         with self._store.transaction() as transaction:
-            transaction.set_value(STAMP, self._look())
+            transaction.set_value(STAMP, self._read_stamp())
 
     def _send(self, collection: str) -> None:
         """Send all entries of a collection."""
@@ -199,7 +199,7 @@ class Replicator:
             different = self._find_different(collection)
         theirs = self._list_ids(collection)
         if different and not theirs:
-            yield EMPTY
+            yield NOT_FILLED
         elif different:
             yield (
                 f"{collection}: the Chroma mirror lacks {len(different):,} records or has other "
@@ -228,7 +228,7 @@ class Replicator:
     def _list_ids(self, collection: str) -> set[str]:
         return {id_ for page in pages_of_ids(self._chroma, collection) for id_ in page}
 
-    def _look(self) -> str:
+    def _read_stamp(self) -> str:
         """The size and time of the database in the folder; empty for a server, or without one."""
         try:
             state = (Path(self._location) / DATABASE).stat()

@@ -21,13 +21,13 @@ from quinion.store.embedded.vector_file import VectorFile
 
 WORD = np.dtype("<u8")
 WORD_BITS = 64
-AT_ONCE = 8_192
+BATCH_CODES = 8_192
 """Codes that are compared in one go: what a processor keeps close at hand."""
-SPARSE = 4
-"""Where one in so many slots is meant or fewer, their codes are gathered first."""
+SPARSE_RATIO = 4
+"""Where one in so many slots is unmasked or fewer, their codes are gathered first."""
 GROWTH = 1.125
 """How much more room is made than is needed, so that it is not made with every write."""
-FAR = np.iinfo(np.uint16).max
+MASKED = np.iinfo(np.uint16).max
 """More bits than there are in a code."""
 
 Words = NDArray[np.uint64]
@@ -61,18 +61,18 @@ class Codes:
             self._planes[:, slots] = codes.T
             self._count = len(self._rows)
 
-    def near(self, vector: Vectors, mask: Mask, count: int) -> Slots:
+    def nearest(self, vector: Vectors, mask: Mask, count: int) -> Slots:
         """At least `count` of the masked slots, if there are so many, in ascending order: those
         whose codes differ least from that of the vector."""
         [code] = encode(vector.reshape(1, -1), self._centre)
         planes = self._planes
         mask = mask[: min(self._count, planes.shape[1])]
-        if np.count_nonzero(mask) * SPARSE <= len(mask):
+        if np.count_nonzero(mask) * SPARSE_RATIO <= len(mask):
             slots = np.flatnonzero(mask)
-            return slots[_least(_compare(planes[:, slots], code), count)]
+            return slots[_find_smallest(_compare(planes[:, slots], code), count)]
         differences = _compare(planes[:, : len(mask)], code)
-        differences[~mask] = FAR
-        return _least(differences, count)
+        differences[~mask] = MASKED
+        return _find_smallest(differences, count)
 
     def sync(self) -> None:
         """Have all that was written on the disk."""
@@ -95,18 +95,18 @@ def _compare(planes: Words, code: Words) -> Differences:
     """By how many bits each of the codes differs from this one."""
     count = planes.shape[1]
     differences = np.empty(count, np.uint16)
-    for start in range(0, count, AT_ONCE):
-        part = planes[:, start : start + AT_ONCE]
+    for start in range(0, count, BATCH_CODES):
+        part = planes[:, start : start + BATCH_CODES]
         sums = np.zeros(part.shape[1], np.uint16)
         for plane, word in zip(part, code, strict=True):
             sums += np.bitwise_count(plane ^ word)
-        differences[start : start + AT_ONCE] = sums
+        differences[start : start + BATCH_CODES] = sums
     return differences
 
 
-def _least(differences: Differences, count: int) -> Slots:
+def _find_smallest(differences: Differences, count: int) -> Slots:
     """Where the smallest are, with all that are as small as the last of them."""
-    meant = differences[differences < FAR]
-    reached = np.cumsum(np.bincount(meant))
-    limit = np.searchsorted(reached, count) if count < len(meant) else FAR - 1
+    unmasked = differences[differences < MASKED]
+    cumulative = np.cumsum(np.bincount(unmasked))
+    limit = np.searchsorted(cumulative, count) if count < len(unmasked) else MASKED - 1
     return np.flatnonzero(differences <= limit)

@@ -38,11 +38,11 @@ def update(block: bytes, slots: Sequence[int], *, held: bool) -> bytes:
 def unpack(block: bytes) -> Mask:
     """The slots of the block as a mask."""
     mask = np.zeros(BLOCK, np.bool_)
-    lay(mask, 0, [block])
+    set_bits(mask, 0, [block])
     return mask
 
 
-def lay(mask: Mask, number: int, blocks: Iterable[bytes]) -> None:
+def set_bits(mask: Mask, number: int, blocks: Iterable[bytes]) -> None:
     """Set in the mask all slots of these blocks, which have this number; those that came after
     the mask was made are not on it."""
     part = mask[number * BLOCK : (number + 1) * BLOCK]

@@ -17,11 +17,11 @@ import numpy as np
 
 from quinion.errors import StoreUnavailable
 from quinion.model.record import Metadata, Scalar
-from quinion.store.embedded.bitmap import BLOCK, Mask, lay, unpack, update
+from quinion.store.embedded.bitmap import BLOCK, Mask, set_bits, unpack, update
 from quinion.store.embedded.database import REPAIR
 from quinion.store.filters import NEGATIONS, Where, as_operators, passes
 
-LONGEST = 256
+MAX_VALUE_CHARACTERS = 256
 """Characters. Longer values are not indexed, and filters on them read the records."""
 LONG = "long"
 ALL = "", "all"
@@ -35,20 +35,20 @@ Posting = tuple[int, str, str]
 
 def add(database: sqlite3.Connection, collection: int, records: Indexed) -> None:
     """Index records, none of which is indexed yet."""
-    wanted = _by_posting(records)
+    wanted = _group_by_posting(records)
     database.executemany(
         "INSERT OR IGNORE INTO metadata_values (collection, key, value) VALUES (?, ?, ?)",
         [(collection, key, value) for _, key, value in wanted],
     )
     database.executemany(
         "INSERT OR REPLACE INTO metadata_postings (slots, value, block) VALUES (?, ?, ?)",
-        _changed(database, collection, wanted, held=True),
+        _update_postings(database, collection, wanted, held=True),
     )
 
 
 def remove(database: sqlite3.Connection, collection: int, records: Indexed) -> None:
     """Remove records from the index, and values that no record has any more."""
-    changed = _changed(database, collection, _by_posting(records), held=False)
+    changed = _update_postings(database, collection, _group_by_posting(records), held=False)
     database.executemany(
         "UPDATE metadata_postings SET slots = ? WHERE value = ? AND block = ?", changed
     )
@@ -71,7 +71,7 @@ def drop(database: sqlite3.Connection, collection: int) -> None:
     database.execute("DELETE FROM metadata_values WHERE collection = ?", (collection,))
 
 
-def _by_posting(records: Indexed) -> dict[Posting, list[int]]:
+def _group_by_posting(records: Indexed) -> dict[Posting, list[int]]:
     """The postings of these records, each with their slots in it."""
     wanted: dict[Posting, list[int]] = {}
     for key, value, slot in entries(records):
@@ -79,7 +79,7 @@ def _by_posting(records: Indexed) -> dict[Posting, list[int]]:
     return wanted
 
 
-def _changed(
+def _update_postings(
     database: sqlite3.Connection, collection: int, wanted: dict[Posting, list[int]], *, held: bool
 ) -> list[tuple[bytes, int, int]]:
     """The slots of these postings with the wanted ones or without them, by value and block."""
@@ -102,15 +102,15 @@ def entries(records: Indexed) -> Iterator[tuple[str, str, int]]:
     for slot, metadata in records:
         yield *ALL, slot
         for key, value in metadata.items():
-            is_long = isinstance(value, str) and len(value) > LONGEST
-            yield key, LONG if is_long else _form(value), slot
+            is_long = isinstance(value, str) and len(value) > MAX_VALUE_CHARACTERS
+            yield key, LONG if is_long else _json_form(value), slot
 
 
 @lru_cache(4096, typed=True)
-def _form(value: Scalar) -> str:
+def _json_form(value: Scalar) -> str:
     """The JSON form of a value, by which it is indexed."""
     text = json.dumps(value)
-    return text if len(text) <= LONGEST else LONG
+    return text if len(text) <= MAX_VALUE_CHARACTERS else LONG
 
 
 def read_entries(database: sqlite3.Connection, collection: int) -> Iterator[tuple[str, str, int]]:
@@ -155,23 +155,23 @@ def find_candidates(
     for key, condition in where.items():
         if key in ("$and", "$or"):
             some = [find_candidates(database, collection, part, size) for part in condition]
-            parts += some if key == "$and" else [_any_of(some, size)]
+            parts += some if key == "$and" else [_union(some, size)]
         else:
             parts += [
-                _find_holders(database, collection, key, name, operand, size)
+                _find_by_operator(database, collection, key, name, operand, size)
                 for name, operand in as_operators(condition).items()
             ]
     known = [part for part in parts if part is not None]
     return reduce(operator.and_, known) if known else None
 
 
-def _any_of(parts: list[Mask | None], size: int) -> Mask | None:
+def _union(parts: list[Mask | None], size: int) -> Mask | None:
     known = [part for part in parts if part is not None]
     nothing = np.zeros(size, np.bool_)
     return reduce(operator.or_, known, nothing) if len(known) == len(parts) else None
 
 
-def _find_holders(
+def _find_by_operator(
     database: sqlite3.Connection, collection: int, key: str, name: str, operand: Any, size: int
 ) -> Mask | None:
     """Candidates by one operator on one key."""
@@ -199,7 +199,7 @@ def _mask(database: sqlite3.Connection, values: list[int], size: int) -> Mask:
         blocks.setdefault(number, []).append(slots)
     with decoding():
         for number, some in blocks.items():
-            lay(mask, number, some)
+            set_bits(mask, number, some)
     return mask
 
 
@@ -216,11 +216,11 @@ def _values(
     elif name in ("$eq", "$in"):
         query += " AND value IN (SELECT value FROM json_each(?))"
         operands = operand if name == "$in" else [operand]
-        known = [json.dumps([LONG, *(form for one in operands for form in _forms(one))])]
+        known = [json.dumps([LONG, *(form for one in operands for form in _json_forms(one))])]
     return database.execute(query, (collection, key, *known)).fetchall()
 
 
-def _forms(value: Any) -> set[str]:
+def _json_forms(value: Any) -> set[str]:
     """All JSON forms of values that equal this one: 1, 1.0 and true are equal."""
     forms = {json.dumps(value)}
     if isinstance(value, int | float):

@@ -29,12 +29,12 @@ from quinion.store.embedded.vector_index import CODES, VECTORS, Collection
 
 STEP = 2_000
 """Records that are held in memory at once."""
-MOST_LINES = 5
+MAX_LINES = 5
 """Lines of what SQLite reports about a damaged file; it repeats itself."""
-MOST_NAMED = 10
+MAX_NAMED = 10
 """Damaged records that are named."""
 # What one way does not reach behind a damaged page, another may.
-_WAYS = (
+_SCANS = (
     "SELECT number FROM records NOT INDEXED WHERE collection = ? ORDER BY number",
     "SELECT number FROM records NOT INDEXED WHERE collection = ? ORDER BY number DESC",
     "SELECT number FROM records INDEXED BY records_by_slot WHERE collection = ?",
@@ -71,7 +71,7 @@ class RawRecord:
         return self.actual is not None and self.actual == self.checksum
 
     @property
-    def marks(self) -> set[str | int]:
+    def identities(self) -> set[str | int]:
         """What an intact copy of it is known by: the checksum, or that of what is there, if the
         checksum is what is damaged; for one that can't be read, the id."""
         return {one for one in (self.checksum, self.actual) if one is not None} or {self.id}
@@ -105,7 +105,7 @@ class RawReader:
 
     def find_damage(self) -> list[str]:
         """What SQLite's own check reports; an empty list is good news."""
-        query = f"PRAGMA integrity_check({MOST_LINES})"
+        query = f"PRAGMA integrity_check({MAX_LINES})"
         try:
             lines = [str(line) for (line,) in self._database.execute(query)]
         except sqlite3.Error as error:
@@ -115,20 +115,20 @@ class RawReader:
     def collections(self) -> dict[str, Collection]:
         """All collections, by their names."""
         query = "SELECT name, number, dimensions, model, centre, version FROM collections"
-        return {str(name): Collection(*rest) for name, *rest in self._ask(query)}
+        return {str(name): Collection(*rest) for name, *rest in self._query(query)}
 
     def values(self) -> dict[str, str]:
         """The key-value table."""
-        return {str(key): str(value) for key, value in self._ask("SELECT * FROM key_values")}
+        return {str(key): str(value) for key, value in self._query("SELECT * FROM key_values")}
 
     def version(self) -> int:
         """The version of the schema."""
-        [(version,)] = self._ask("PRAGMA user_version")
+        [(version,)] = self._query("PRAGMA user_version")
         return int(version)
 
     def outbox(self) -> set[tuple[str, str]]:
         """The records that the mirror lacks, by collection and id."""
-        return {(str(a), str(b)) for a, b in self._ask("SELECT collection, id FROM outbox")}
+        return {(str(a), str(b)) for a, b in self._query("SELECT collection, id FROM outbox")}
 
     def check(self, collection: str) -> tuple[IntegrityReport, list[RawRecord]]:
         """Check all records of a collection and, if they are intact, its indexes; return the
@@ -146,8 +146,8 @@ class RawReader:
                 pairs = [(one.slot, one.record.metadata) for one in step if one.record]
                 indexed += sum(map(hash, entries(pairs)))
                 codes_match = codes_match and _match(step, codes, centre)
-        problems = [f"{one.id} does not match its checksum" for one in damaged[:MOST_NAMED]]
-        if more := len(damaged[MOST_NAMED:]):
+        problems = [f"{one.id} does not match its checksum" for one in damaged[:MAX_NAMED]]
+        if more := len(damaged[MAX_NAMED:]):
             problems.append(f"{more:,} more records do not match their checksums")
         if not damaged and indexed != self._sum_index(found.number):
             problems.append("the metadata index does not match the records")
@@ -161,8 +161,8 @@ class RawReader:
         found = self._find(collection)
         vectors: Vectors = self._map(found.number, VECTORS, FLOAT, found.dimensions)
         numbers: set[int] = set()
-        for way in _WAYS:
-            numbers.update(number for (number,) in self._ask(way, found.number))
+        for scan in _SCANS:
+            numbers.update(number for (number,) in self._query(scan, found.number))
         ordered = sorted(numbers)
         for start in range(0, len(ordered), STEP):
             some = ordered[start : start + STEP]
@@ -170,13 +170,13 @@ class RawReader:
             missing = sorted(set(some) - {row[0] for row in rows})
             unreadable = self._find_rows(_IDS, found.number, missing)
             yield [
-                *(_take(vectors, *row[1:]) for row in rows),
+                *(_read_record(vectors, *row[1:]) for row in rows),
                 *(RawRecord(str(id_)) for _, id_ in unreadable),
             ]
 
     def _find_rows(self, query: str, collection: int, numbers: Sequence[int]) -> list[Any]:
         """The rows of these numbers, without those that can't be read."""
-        rows = self._ask(query, collection, json.dumps(numbers))
+        rows = self._query(query, collection, json.dumps(numbers))
         if len(rows) < len(numbers) > 1:
             rows = [row for one in numbers for row in self._find_rows(query, collection, [one])]
         return rows
@@ -199,7 +199,7 @@ class RawReader:
             return np.empty((0, width), kind)
         return np.memmap(path, kind, "r", shape=(rows, width))
 
-    def _ask(self, query: str, *values: object) -> list[Any]:
+    def _query(self, query: str, *values: object) -> list[Any]:
         rows: list[Any] = []
         with self._failures():
             rows += self._database.execute(query, values)
@@ -216,7 +216,7 @@ class RawReader:
                 ) from error
 
 
-def _take(
+def _read_record(
     vectors: Vectors, id_: object, slot: int, text: object, metadata: object, checksum: int
 ) -> RawRecord:
     """What was found of one record. A flipped bit may change not only a value but its type."""

@@ -55,7 +55,7 @@ WHERE value <= (SELECT seq FROM sqlite_sequence WHERE name = 'collections')
     AND value NOT IN (SELECT number FROM collections)
     AND NOT EXISTS (SELECT 1 FROM records WHERE collection = value)
 """
-WIDER = 8
+WIDEN_FACTOR = 8
 """How many more vectors are looked at, each time that too few of the nearest match."""
 
 
@@ -95,7 +95,7 @@ class EmbeddedStore:
         self._vectors = VectorIndex(folder)
         self._transactions = threading.RLock()
         self._live: dict[int, tuple[int, Mask]] = {}
-        self._caching = threading.Lock()
+        self._cache_lock = threading.Lock()
         with self._read() as database:
             self._mirrored = mirrored or outbox.was_used(database)
         self._delete_dropped_files()
@@ -140,7 +140,7 @@ class EmbeddedStore:
             rows = find_selected(database, found.number, selector) if found else []
             if found is None or not rows:
                 return [], np.empty((0, 0), np.float32)
-            return [row.record for row in rows], self._take(database, found, rows)
+            return [row.record for row in rows], self._read_vectors(database, found, rows)
 
     def search_vectors(
         self, collection: str, vector: Vectors, limit: int, where: Where | None = None
@@ -167,7 +167,7 @@ class EmbeddedStore:
                 ]
                 if len(hits) >= limit or len(slots) < most:
                     return hits[:limit]
-                most *= WIDER
+                most *= WIDEN_FACTOR
 
     def count(self, selector: Selector) -> int:
         with self._read() as database:
@@ -249,17 +249,17 @@ class EmbeddedStore:
         if known is None or known[0] != collection.version:
             size = count_slots(database, collection.number)
             known = collection.version, all_slots(database, collection.number, size)
-            with self._caching:
+            with self._cache_lock:
                 if self._live.get(collection.number, (-1,))[0] < collection.version:
                     self._live[collection.number] = known
         return known[1]
 
-    def _take(
+    def _read_vectors(
         self, database: sqlite3.Connection, collection: Collection, rows: Sequence[Row]
     ) -> Vectors:
         with decoding():
             file = self._vectors.vectors(database, collection)
-            return file.take(np.fromiter((row.slot for row in rows), np.int64, len(rows)))
+            return file.read(np.fromiter((row.slot for row in rows), np.int64, len(rows)))
 
     def _drop_files(self, number: int) -> None:
         """Delete the files of a collection that nobody reads any more."""
@@ -280,7 +280,7 @@ class EmbeddedStore:
                 return
             with closing(self._vectors.open_file(found)) as vectors:
                 for one in damaged:
-                    if one.id not in copies or sum_record(*copies[one.id]) not in one.marks:
+                    if one.id not in copies or sum_record(*copies[one.id]) not in one.identities:
                         continue
                     record, vector = copies[one.id]
                     values = record.text, dump(record.metadata), sum_record(record, vector)

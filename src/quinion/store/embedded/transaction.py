@@ -95,10 +95,10 @@ class EmbeddedTransaction:
             [(slot, r.metadata) for r, slot in zip(records, slots.tolist(), strict=True)],
         )
         self._retire(found.number, old)
-        self._note(collection, [record.id for record in records])
+        self._add_to_outbox(collection, [record.id for record in records])
 
     def update_metadata(self, selector: Selector, values: Metadata) -> int:
-        found = self._touch(selector.collection)
+        found = self._bump_version(selector.collection)
         if found is None:
             return 0
         rows = find_selected(self._database, found.number, selector)
@@ -120,11 +120,11 @@ class EmbeddedTransaction:
         metadata_index.add(
             self._database, found.number, [(slot, after) for slot, _, after in changes]
         )
-        self._note(selector.collection, [row.record.id for row in rows])
+        self._add_to_outbox(selector.collection, [row.record.id for row in rows])
         return len(rows)
 
     def delete(self, selector: Selector) -> int:
-        found = self._touch(selector.collection)
+        found = self._bump_version(selector.collection)
         if found is None:
             return 0
         if selector.is_everything:
@@ -135,7 +135,7 @@ class EmbeddedTransaction:
             [(found.number, row.record.id) for row in rows],
         )
         self._retire(found.number, rows)
-        self._note(selector.collection, [row.record.id for row in rows])
+        self._add_to_outbox(selector.collection, [row.record.id for row in rows])
         return len(rows)
 
     def set_value(self, key: str, value: str) -> None:
@@ -152,7 +152,7 @@ class EmbeddedTransaction:
             "INSERT OR IGNORE INTO collections (name, dimensions) VALUES (?, ?)",
             (collection, dimensions),
         )
-        found = self._touch(collection)
+        found = self._bump_version(collection)
         assert found is not None
         if found.dimensions != dimensions:
             raise InvalidInput(
@@ -168,7 +168,7 @@ class EmbeddedTransaction:
             )
         return found
 
-    def _touch(self, collection: str) -> Collection | None:
+    def _bump_version(self, collection: str) -> Collection | None:
         """The collection, under a new version, which readers cache by."""
         self._database.execute(
             "UPDATE collections SET version = version + 1 WHERE name = ?", (collection,)
@@ -207,6 +207,6 @@ class EmbeddedTransaction:
         self.retired.files.append(number)
         return int(records)
 
-    def _note(self, collection: str, ids: Sequence[str]) -> None:
+    def _add_to_outbox(self, collection: str, ids: Sequence[str]) -> None:
         if self._mirrored:
             outbox.add(self._database, collection, ids)

@@ -55,7 +55,7 @@ class VectorFile:
             for first, part in zip([0, *breaks], np.split(data, breaks), strict=True):
                 _write_all(self._descriptor, part.tobytes(), int(slots[first]) * self._width)
 
-    def take(self, slots: Slots) -> Vectors:
+    def read(self, slots: Slots) -> Vectors:
         """The vectors at these slots."""
         rows: Vectors = self._memory[slots]
         return rows
@@ -69,7 +69,7 @@ class VectorFile:
             # Most of them: nothing has to be copied together.
             products = np.vecdot(self._memory[:end], vector)[slots]
         else:
-            products = np.vecdot(self.take(slots), vector)
+            products = np.vecdot(self.read(slots), vector)
         return products
 
     def sync(self) -> None:

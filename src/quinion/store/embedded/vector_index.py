@@ -23,14 +23,14 @@ from quinion.store.embedded.database import REPAIR
 from quinion.store.embedded.vector_file import FLOAT, VectorFile
 
 VECTORS, CODES = ".vectors", ".codes"
-EXACT = 20_000
+MAX_EXACT = 20_000
 """Up to so many vectors the nearest are found by comparing all, in a few milliseconds."""
-EXACT_SCATTERED = 8_000
+MAX_EXACT_SCATTERED = 8_000
 """The same where they lie apart, as those that pass a filter do."""
-CODED = 16_384
+MIN_CODED = 16_384
 """From so many slots on there are codes, so that they exist when they are needed."""
-LEAST_COMPARED = 2_000
-COMPARED = 40
+MIN_CANDIDATES = 2_000
+CANDIDATES_PER_HIT = 40
 """Vectors that are compared for each one that is wanted, where codes have chosen them."""
 
 
@@ -88,8 +88,8 @@ class VectorIndex:
             if codes := self._open_codes(database, collection):
                 codes.write(slots, vectors)
                 codes.sync()
-            elif slots.max() >= CODED:
-                centre = file.take(np.arange(CODED)).mean(axis=0).astype(FLOAT).tobytes()
+            elif slots.max() >= MIN_CODED:
+                centre = file.read(np.arange(MIN_CODED)).mean(axis=0).astype(FLOAT).tobytes()
                 self._delete(collection.number, CODES)  # of a transaction that was rolled back
                 self._open_codes(database, replace(collection, centre=centre))
                 database.execute(
@@ -112,16 +112,16 @@ class VectorIndex:
             return np.empty(0, np.int64), np.empty(0, np.float32)
         vector = vector.ravel()
         codes = self._open_codes(database, collection)
-        if codes and count > (EXACT if count * 2 > len(mask) else EXACT_SCATTERED):
-            slots = codes.near(vector, mask, max(LEAST_COMPARED, COMPARED * most))
+        if codes and count > (MAX_EXACT if count * 2 > len(mask) else MAX_EXACT_SCATTERED):
+            slots = codes.nearest(vector, mask, max(MIN_CANDIDATES, CANDIDATES_PER_HIT * most))
         else:
             slots = np.flatnonzero(mask)
         # Squared distances of unit vectors; rounding must not make one nearer than itself.
         products = self.vectors(database, collection).dot(slots, vector)
         distances = np.maximum(2.0 - 2.0 * products, 0.0)
         if len(slots) > most:
-            reached = np.partition(distances, most - 1)[most - 1]
-            chosen = np.flatnonzero(distances <= reached)
+            limit = np.partition(distances, most - 1)[most - 1]
+            chosen = np.flatnonzero(distances <= limit)
             slots, distances = slots[chosen], distances[chosen]
         order = np.argsort(distances, kind="stable")[:most]
         return slots[order], distances[order]
@@ -178,9 +178,9 @@ class VectorIndex:
                     known[1].close()
                 codes = Codes(self._path(number, CODES), np.frombuffer(centre, FLOAT))
                 vectors = self.vectors(database, collection)
-                for start in range(len(codes), len(vectors), CODED):
-                    slots = np.arange(start, min(start + CODED, len(vectors)))
-                    codes.write(slots, vectors.take(slots))
+                for start in range(len(codes), len(vectors), MIN_CODED):
+                    slots = np.arange(start, min(start + MIN_CODED, len(vectors)))
+                    codes.write(slots, vectors.read(slots))
                 codes.sync()
                 known = self._codes[number] = centre, codes
             return known[1]

@@ -57,7 +57,7 @@ class PolicyRegistry:
 
     def get_policy(self, source: str) -> Policy:
         """One policy."""
-        for policy in self._storage.read_policies(_keepable(source)):
+        for policy in self._storage.read_policies(_check_encodable(source)):
             return policy
         raise _policy_missing(source)
 
@@ -122,13 +122,13 @@ class PolicyRegistry:
         self._storage.close()
 
     def _read(self, source: str) -> list[Revision]:
-        found = self._storage.read_revisions(_keepable(source))
+        found = self._storage.read_revisions(_check_encodable(source))
         if source not in found:
             raise _policy_missing(source)
         return found[source]
 
     def _change(self, source: str, planner: Planner, now: datetime | None = None) -> Plan:
-        plan = self._storage.change(_keepable(source), planner, now or _now())
+        plan = self._storage.change(_check_encodable(source), planner, now or _now())
         if plan is None:
             raise _policy_missing(source)
         return plan
@@ -138,7 +138,7 @@ def _now() -> datetime:
     return datetime.now(UTC).replace(microsecond=0)
 
 
-def _keepable(source: str) -> str:
+def _check_encodable(source: str) -> str:
     """Text that is not Unicode names no policy, and no adapter could ask for it."""
     try:
         source.encode()

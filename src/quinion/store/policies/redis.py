@@ -36,13 +36,13 @@ from quinion.model.dates import days_since_epoch
 from quinion.model.policy import Policy, Revision
 from quinion.model.revisions import Plan
 from quinion.store.policies.base import Planner, PolicyStorage
-from quinion.store.policies.rows import Plain, nonsense, read_entry, row_of
+from quinion.store.policies.rows import Plain, invalid_entry, read_entry, row_of
 
 # An address may set its own: redis://host:6379/0?socket_timeout=5
 CONNECT_TIMEOUT_S = 1.0
 SOCKET_TIMEOUT_S = 2.0
 CONTENTION_TIMEOUT_S = 10.0
-LONGEST_PAUSE_S = 0.02
+MAX_PAUSE_S = 0.02
 
 _SOURCES = "policies_all"
 
@@ -141,7 +141,7 @@ class RedisStorage(PolicyStorage):
         for name, policy, _ in replies:
             if not policy and source is None:
                 why = f"{_SOURCES} names it, but it is not there"
-                raise nonsense(self._place(_policy_key(name)), why)
+                raise invalid_entry(self._place(_policy_key(name)), why)
         return [reply for reply in replies if reply[1]]
 
     def _read_revisions(self, client: redis.Redis, source: str | None) -> dict[str, list[Revision]]:
@@ -159,7 +159,7 @@ class RedisStorage(PolicyStorage):
         entry = read_entry(kind, dict(zip(flat[::2], flat[1::2], strict=True)), place)
         for name, wanted in named.items():
             if (found := getattr(entry, name)) != wanted:
-                raise nonsense(place, f"its {name} is {found!r}")
+                raise invalid_entry(place, f"its {name} is {found!r}")
         return entry
 
     def _place(self, key: str) -> str:
@@ -174,7 +174,7 @@ class RedisStorage(PolicyStorage):
                     result = attempt(pipe)
                     pipe.execute()
                     return result
-                time.sleep(random.uniform(0, LONGEST_PAUSE_S))  # noqa: S311 - to part the writers
+                time.sleep(random.uniform(0, MAX_PAUSE_S))  # noqa: S311 - to part the writers
         raise RegistryUnavailable(
             f"The policy registry in Redis at {self._address} is being changed by other "
             "programs all the time. Try again."
@@ -216,10 +216,10 @@ def _connect(url: str) -> redis.Redis:
 
 def _address(client: redis.Redis) -> str:
     """Where it is, without the name and password that the URL may have."""
-    given = client.connection_pool.connection_kwargs
-    if "path" in given:
-        return str(given["path"])
-    return f"{given.get('host', 'localhost')}:{given.get('port', 6379)}/{given.get('db', 0)}"
+    options = client.connection_pool.connection_kwargs
+    if "path" in options:
+        return str(options["path"])
+    return f"{options.get('host', 'localhost')}:{options.get('port', 6379)}/{options.get('db', 0)}"
 
 
 def _write_revision(pipe: Pipeline, before: Revision | None, after: Revision) -> None:

@@ -37,10 +37,10 @@ def read_entry(kind: type[_Entry], row: Mapping[str, Plain], place: str) -> _Ent
     try:
         return kind(**{name: _read(row, name) for name in kind.__dataclass_fields__})
     except (ValueError, InvalidInput) as error:
-        raise nonsense(place, str(error)) from error
+        raise invalid_entry(place, str(error)) from error
 
 
-def nonsense(place: str, why: str) -> RegistryUnavailable:
+def invalid_entry(place: str, why: str) -> RegistryUnavailable:
     """The error for an entry that cannot be understood."""
     return RegistryUnavailable(
         f"The policy registry's entry {place} makes no sense: {why.rstrip('.')}. "

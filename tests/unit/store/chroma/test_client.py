@@ -40,7 +40,7 @@ def open_client(folder: Path) -> Iterator[ChromaClient]:
         yield client
     finally:
         client.close()
-        client._turn.close()  # the end of Chroma's process does that
+        client._writer_lock.close()  # the end of Chroma's process does that
 
 
 @pytest.fixture
@@ -130,7 +130,7 @@ def lose_vectors(folder: Path, *ids: str) -> None:
 def test_a_folder_that_another_process_writes_is_waited_for_and_then_given_up(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(module, "LOCKED_S", 0.2)
+    monkeypatch.setattr(module, "LOCK_TIMEOUT_S", 0.2)
     with open_client(tmp_path), pytest.raises(sqlite3.OperationalError, match="locked"):
         ChromaClient(tmp_path)
     with open_client(tmp_path) as client:
@@ -170,7 +170,7 @@ def test_a_graph_is_damaged_where_chroma_names_it_or_its_process_died_twice(
     assert not is_damaged(tmp_path, "EOFError()", 1)
     assert is_damaged(tmp_path, "EOFError()", 2)
     assert is_damaged(tmp_path, "Error loading hnsw index", 0)
-    monkeypatch.setattr(module, "FULL", sys.maxsize)  # the disk may be full
+    monkeypatch.setattr(module, "FULL_DISK_BYTES", sys.maxsize)  # the disk may be full
     assert not is_damaged(tmp_path, "EOFError()", 2)
     assert not is_damaged(tmp_path, "Error loading hnsw index", 0)
 

@@ -62,7 +62,7 @@ in_process = pytest.mark.usefixtures("_in_process")
 class OpenClient(ChromaClient):
     def close(self) -> None:
         super().close()
-        self._turn.close()
+        self._writer_lock.close()
 
 
 def add(

@@ -70,7 +70,7 @@ def home(few: Path, tmp_path: Path) -> Path:
 @pytest.fixture(autouse=True)
 def _soon(few: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(replicator, "QUIET_S", 0.05)
-    monkeypatch.setattr(replicator, "AFTER_FAILURE_S", 0.2)
+    monkeypatch.setattr(replicator, "RETRY_AFTER_S", 0.2)
 
 
 def use(store: EmbeddedStore) -> None:
@@ -316,7 +316,7 @@ def test_a_folder_that_cannot_be_used_costs_a_warning_until_it_can(
 ) -> None:
     if words == "unable to open database file" and not Path("/proc/tty").is_dir():
         pytest.skip("there is no /proc here")
-    monkeypatch.setattr(process, "COMMAND", run_with("client.LOCKED_S = 0.2"))
+    monkeypatch.setattr(process, "COMMAND", run_with("client.LOCK_TIMEOUT_S = 0.2"))
     check_outage(home, CAUSES[words](mirror_of(home)), words, caplog)
     assert list(mirror_of(home).glob("damaged-*")) == []
 
@@ -325,7 +325,7 @@ def test_a_folder_that_cannot_be_used_costs_a_warning_until_it_can(
 def test_a_database_that_is_locked_costs_a_warning_until_it_is_not(
     home: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(process, "COMMAND", run_with("client.LOCKED_S = 0.2"))
+    monkeypatch.setattr(process, "COMMAND", run_with("client.LOCK_TIMEOUT_S = 0.2"))
     check_outage(home, hold_database(mirror_of(home)), "database is locked", caplog)
     assert list(mirror_of(home).glob("damaged-*")) == []
 

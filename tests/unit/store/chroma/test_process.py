@@ -298,7 +298,7 @@ def test_a_folder_that_stays_locked_is_an_error_and_no_damage(
     chroma: ChromaClient, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     put(chroma, 0)
-    monkeypatch.setattr(process, "COMMAND", run_with("client.LOCKED_S = 0.2"))
+    monkeypatch.setattr(process, "COMMAND", run_with("client.LOCK_TIMEOUT_S = 0.2"))
     with closing(open_chroma(folder)) as second:
         for _ in range(2):
             with pytest.raises(StoreUnavailable, match="locked") as failure:
@@ -320,7 +320,7 @@ def test_a_database_that_another_program_keeps_locked_is_an_error_and_no_damage(
                 chroma.count(NAME)
             assert not isinstance(failure.value, ChromaDamaged)
         patch.undo()
-        patch.setattr(process, "COMMAND", run_with("client.LOCKED_S = 0.2"))
+        patch.setattr(process, "COMMAND", run_with("client.LOCK_TIMEOUT_S = 0.2"))
         with pytest.raises(StoreUnavailable, match="database is locked") as failure:
             chroma.count(NAME)
         assert not isinstance(failure.value, ChromaDamaged)

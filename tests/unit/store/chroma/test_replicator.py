@@ -498,7 +498,7 @@ class TestClosing:
         never_answers = (sys.executable, "-c", "import time; time.sleep(600)")
         monkeypatch.setattr(process, "COMMAND", never_answers)
         monkeypatch.setattr(process, "TIMEOUT_S", 0.3)
-        monkeypatch.setattr(replicator, "AFTER_FAILURE_S", 600.0)
+        monkeypatch.setattr(replicator, "RETRY_AFTER_S", 600.0)
         with mirrored_store(tmp_path) as store:
             write(store, 1)
             eventually(lambda: replicator_of(store)._failure)
@@ -514,7 +514,7 @@ def test_the_thread_survives_a_failure_of_the_store(
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    monkeypatch.setattr(replicator, "AFTER_FAILURE_S", 0.05)
+    monkeypatch.setattr(replicator, "RETRY_AFTER_S", 0.05)
     failures: list[Exception] = [StoreUnavailable("disk I/O error"), IndexError("out of bounds")]
     look = Outbox.count
 

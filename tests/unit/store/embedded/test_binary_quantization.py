@@ -30,14 +30,14 @@ def test_those_that_differ_least_are_found(seed: int, size: int, share: float, c
     mask[slots] = dice.random(size) < share
     vector = make_vectors(1, seed + 1)[0]
     differences = ((vectors > centre) != (vector > centre)).sum(axis=1)
-    meant = mask[slots]
-    found = codes.near(vector, mask, count)
-    assert set(found) <= set(slots[meant])
+    unmasked = mask[slots]
+    found = codes.nearest(vector, mask, count)
+    assert set(found) <= set(slots[unmasked])
     assert (np.diff(found) > 0).all()
-    if len(found) < meant.sum():
+    if len(found) < unmasked.sum():
         assert len(found) >= count
         farthest = differences[np.isin(slots, found)].max()
-        assert set(found) == set(slots[meant & (differences <= farthest)])
+        assert set(found) == set(slots[unmasked & (differences <= farthest)])
 
 
 @pytest.mark.parametrize("dimensions", [1, 7, 64, 65, 384])
@@ -59,12 +59,12 @@ def test_codes_are_read_from_their_file(tmp_path: Path) -> None:
     query = make_vectors(1, 2)[0]
     codes = Codes(tmp_path / "codes", centre)
     codes.write(np.arange(300), vectors)
-    found = codes.near(query, mask, 20)
+    found = codes.nearest(query, mask, 20)
     codes.sync()
     codes.close()
     again = Codes(tmp_path / "codes", centre)
     assert len(again) >= 300
-    np.testing.assert_array_equal(again.near(query, mask, 20), found)
+    np.testing.assert_array_equal(again.nearest(query, mask, 20), found)
     again.write(np.array([7]), query[None])
-    assert 7 in again.near(query, mask, 1)
+    assert 7 in again.nearest(query, mask, 1)
     again.close()

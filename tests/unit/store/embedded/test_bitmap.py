@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quinion.store.embedded.bitmap import BLOCK, lay, unpack, update
+from quinion.store.embedded.bitmap import BLOCK, set_bits, unpack, update
 
 NUMBERS = st.integers(0, BLOCK - 1)
 
@@ -38,7 +38,7 @@ def test_a_block_has_what_was_added_and_not_removed(
 def test_what_came_after_a_mask_was_made_is_not_on_it(size: int, length: int) -> None:
     slots = spread(size)
     mask = np.zeros(length, np.bool_)
-    lay(mask, 0, [add(b"", slots)])
+    set_bits(mask, 0, [add(b"", slots)])
     assert set(np.flatnonzero(mask).tolist()) == {slot for slot in slots if slot < length}
 
 
@@ -49,9 +49,9 @@ def test_a_block_of_which_all_is_removed_has_no_bytes(size: int) -> None:
 
 def test_a_mask_may_end_within_the_block() -> None:
     mask = np.zeros(2 * BLOCK + 10, np.bool_)
-    lay(mask, 2, [add(b"", [3, 9])])
-    lay(mask, 2, [add(b"", range(10))])
-    lay(mask, 1, [add(b"", [BLOCK - 1])])
+    set_bits(mask, 2, [add(b"", [3, 9])])
+    set_bits(mask, 2, [add(b"", range(10))])
+    set_bits(mask, 1, [add(b"", [BLOCK - 1])])
     assert np.flatnonzero(mask).tolist() == [2 * BLOCK - 1, *range(2 * BLOCK, 2 * BLOCK + 10)]
 
 

@@ -26,7 +26,7 @@ class TestWithCodes(FolderConformance):
 
     patches: ClassVar[Mapping[str, object]] = {
         f"quinion.store.embedded.vector_index.{name}": limit
-        for name, limit in {"CODED": 4, "EXACT": 3, "EXACT_SCATTERED": 2}.items()
+        for name, limit in {"MIN_CODED": 4, "MAX_EXACT": 3, "MAX_EXACT_SCATTERED": 2}.items()
     }
 
     def open(self, folder: Path) -> VectorStore:

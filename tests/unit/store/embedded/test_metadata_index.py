@@ -15,7 +15,7 @@ from quinion.model.record import Metadata, Record
 from quinion.store.base import Selector
 from quinion.store.embedded.bitmap import BLOCK
 from quinion.store.embedded.metadata_index import (
-    LONGEST,
+    MAX_VALUE_CHARACTERS,
     add,
     all_slots,
     drop,
@@ -29,7 +29,7 @@ from quinion.store.filters import Where, matches
 from tests.store_conformance.filtering import FILTERS, METADATA
 from tests.unit.store.stores import open_store, write
 
-LONG = "x" * (LONGEST + 1)
+LONG = "x" * (MAX_VALUE_CHARACTERS + 1)
 COLLECTION = 7
 SIZE = 20
 

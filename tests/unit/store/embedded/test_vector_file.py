@@ -35,9 +35,9 @@ def test_each_vector_is_at_its_slot(file: VectorFile, slots: Slots) -> None:
     file.write(np.arange(10), before)
     new = vectors(len(slots))
     file.write(slots, new)
-    np.testing.assert_array_equal(file.take(slots), new)
+    np.testing.assert_array_equal(file.read(slots), new)
     untouched = np.setdiff1d(np.arange(10), slots)
-    np.testing.assert_array_equal(file.take(untouched), before[untouched])
+    np.testing.assert_array_equal(file.read(untouched), before[untouched])
     assert len(file) > slots.max()
 
 
@@ -56,7 +56,7 @@ def test_a_reader_keeps_its_vectors_when_the_file_grows(file: VectorFile) -> Non
     seen = file.all()
     file.write(np.arange(100, 5_000), vectors(4_900, seed=2))
     np.testing.assert_array_equal(seen[:100], first)
-    np.testing.assert_array_equal(file.take(np.arange(100)), first)
+    np.testing.assert_array_equal(file.read(np.arange(100)), first)
     assert len(file) >= 5_000 > len(seen)
 
 
@@ -67,7 +67,7 @@ def test_a_file_is_read_again(tmp_path: Path) -> None:
     file.close()
     file.close()
     again = VectorFile(tmp_path / "file", DIMENSIONS)
-    np.testing.assert_array_equal(again.take(np.arange(300)), vectors(300))
+    np.testing.assert_array_equal(again.read(np.arange(300)), vectors(300))
     again.close()
 
 

@@ -25,7 +25,7 @@ RECALL = 0.98
 @pytest.fixture
 def low_limits(monkeypatch: pytest.MonkeyPatch) -> None:
     """Codes for as few vectors as a test has."""
-    limits = {"CODED": 500, "EXACT": 600, "EXACT_SCATTERED": 300, "LEAST_COMPARED": 300}
+    limits = {"MIN_CODED": 500, "MAX_EXACT": 600, "MAX_EXACT_SCATTERED": 300, "MIN_CANDIDATES": 300}
     for name, limit in limits.items():
         monkeypatch.setattr(vector_index, name, limit)
 
@@ -65,8 +65,8 @@ def test_nearly_all_of_the_nearest_are_found_among_many(tmp_path: Path, on_disk:
 @pytest.mark.usefixtures("low_limits")
 def test_codes_choose_what_is_compared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """With few that are compared some of the nearest are missed: so it is codes that choose."""
-    monkeypatch.setattr(vector_index, "LEAST_COMPARED", 12)
-    monkeypatch.setattr(vector_index, "COMPARED", 1)
+    monkeypatch.setattr(vector_index, "MIN_CANDIDATES", 12)
+    monkeypatch.setattr(vector_index, "CANDIDATES_PER_HIT", 1)
     store = open_store(tmp_path)
     fill(store)
     assert 0.1 < recall(ask(store), np.arange(COUNT)) < 0.9
