@@ -41,7 +41,7 @@ ENGINES = {
 }
 """By the setting; what is not here is chosen by a trial."""
 
-SWITCH_S = 0.001
+SWITCH_INTERVAL_S = 0.001
 """How long a thread may keep others from Python: a search goes through several hands, and while
 documents are taken in it would wait for each of them as long."""
 
@@ -69,7 +69,7 @@ class Engine:
         self.embedder = Truncated(self.model)
         self._declared: dict[str, str | None] = {}
 
-    def seen_with(self, settings: Settings) -> "Engine":
+    def with_settings(self, settings: Settings) -> "Engine":
         """This engine, for a server that has settings of its own."""
         view = copy(self)
         view.settings = settings
@@ -202,7 +202,7 @@ async def open_engine(settings: Settings) -> AsyncIterator[Engine]:
         HomeInUse: another process has the home, or the vector store's folder.
         BadSetting: a folder cannot be used.
     """
-    sys.setswitchinterval(SWITCH_S)
+    sys.setswitchinterval(SWITCH_INTERVAL_S)
     async with AsyncExitStack() as stack:
         lock = stack.enter_context(hold_home(settings))
         model = LocalEmbedder(

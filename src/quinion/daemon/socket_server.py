@@ -83,7 +83,7 @@ class SocketServer:
         key = entry.name, entry.partition(settings)
         if key not in self._servers:
             self._check_settings(differing(COMMON, settings, self.engine.settings))
-            self._servers[key] = settings, entry.load().build(self.engine.seen_with(settings))
+            self._servers[key] = settings, entry.load().build(self.engine.with_settings(settings))
         known, server = self._servers[key]
         self._check_settings(entry.differing(settings, known))
         return server

@@ -17,7 +17,7 @@ LAST_DAY = date.max
 _FORM = re.compile(r"([0-9]{4})-([0-9]{2})-([0-9]{2})")
 _YEAR_FIRST = re.compile(r"([0-9]{4})[-/. ]?([0-9]{1,2})[-/. ]?([0-9]{1,2})")
 _EPOCH = date(1970, 1, 1).toordinal()
-_SHOWN_CHARACTERS = 40
+_MAX_CHARACTERS = 40
 _MONTHS = 12
 
 
@@ -31,7 +31,7 @@ def parse_date(text: str) -> date:
         raise InvalidDate("The date is empty. Write it as YYYY-MM-DD, for example 2024-03-15.")
     match = _FORM.fullmatch(text)
     if match is None:
-        raise InvalidDate(f"{_shown(text)} is not a date of the form YYYY-MM-DD.{_hint(text)}")
+        raise InvalidDate(f"{_truncate(text)} is not a date of the form YYYY-MM-DD.{_hint(text)}")
     year, month, day = map(int, match.groups())
     try:
         return date(year, month, day)
@@ -90,6 +90,6 @@ def _why_not(year: int, month: int) -> str:
     return f"{year:04d}-{month:02d} has {monthrange(year, month)[1]} days"
 
 
-def _shown(text: str) -> str:
-    cut = text if len(text) <= _SHOWN_CHARACTERS else text[:_SHOWN_CHARACTERS] + "…"
+def _truncate(text: str) -> str:
+    cut = text if len(text) <= _MAX_CHARACTERS else text[:_MAX_CHARACTERS] + "…"
     return repr(cut)

@@ -34,7 +34,7 @@ from quinion.model.policy import (
 )
 
 _DAY = timedelta(days=1)
-_MOST_NAMED = 20
+_MAX_NAMED = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +101,7 @@ def plan_edit(
             dates.
     """
     old, others = _split(source, revisions, revision_id)
-    new = replace(old, **_given(edit))
+    new = replace(old, **_changed_fields(edit))
     dates_stay = (new.effective_from, new.effective_to) == (old.effective_from, old.effective_to)
     if dates_stay and edit.effective_to is not None:
         return Plan(new)
@@ -125,7 +125,7 @@ def plan_update(
         RevisionMissing: there is no such revision.
     """
     old, others = _split(source, revisions, revision_id)
-    new = replace(old, **_given(update))
+    new = replace(old, **_changed_fields(update))
     if update.status is RevisionStatus.ACTIVE:
         if old.status is RevisionStatus.SUPERSEDED:
             new = replace(new, status=RevisionStatus.SUPERSEDED)
@@ -168,8 +168,8 @@ def find_revision(source: str, revisions: Sequence[Revision], revision_id: str) 
         if revision.revision_id == revision_id:
             return revision
     newest = [revision.revision_id for revision in newest_first(revisions)]
-    known = ", ".join(newest[:_MOST_NAMED]) or "none"
-    older = f" and {len(newest) - _MOST_NAMED} older ones" if len(newest) > _MOST_NAMED else ""
+    known = ", ".join(newest[:_MAX_NAMED]) or "none"
+    older = f" and {len(newest) - _MAX_NAMED} older ones" if len(newest) > _MAX_NAMED else ""
     raise RevisionMissing(f"{source} has no revision {revision_id!r}. It has: {known}{older}.")
 
 
@@ -208,7 +208,7 @@ def _split(
     return found, [revision for revision in revisions if revision is not found]
 
 
-def _given(change: RevisionEdit | RevisionUpdate) -> dict[str, Any]:
+def _changed_fields(change: RevisionEdit | RevisionUpdate) -> dict[str, Any]:
     values = {field.name: getattr(change, field.name) for field in fields(change)}
     return {name: value for name, value in values.items() if not isinstance(value, Keep)}
 
@@ -301,8 +301,8 @@ class EffectiveDateResolver:
         Raises:
             RegistryUnavailable: the registry does not answer.
         """
-        shelves = self._registry.list_all_revisions()
-        return {source: resolve(source, shelf, day) for source, shelf in shelves.items()}
+        by_source = self._registry.list_all_revisions()
+        return {source: resolve(source, revisions, day) for source, revisions in by_source.items()}
 
     def get_revision_ids_for_date(self, day: date) -> dict[str, str]:
         """Source to revision id, for the policies that have one in force on the day.
