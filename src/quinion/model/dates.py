@@ -1,8 +1,8 @@
-"""Days as the Policy KB writes them: `YYYY-MM-DD`, the integer YYYYMMDD, days since 1970.
+"""Date formats of the Policy KB: `YYYY-MM-DD`, the integer YYYYMMDD, days since 1970.
 
-Text is the form for people and the registry, the integer is what the vector store filters
-by, and days since the Unix epoch are the scores of the registry's sorted sets. A period
-without an end is None inside and `OPEN_END` on a chunk.
+Users and the registry see text. The vector store filters by the integer. Days since the Unix
+epoch are the scores of the registry's sorted sets. A missing end date is `None` in objects and
+`OPEN_END` in the metadata of chunks.
 """
 
 import re
@@ -22,10 +22,10 @@ _MONTHS = 12
 
 
 def parse_date(text: str) -> date:
-    """The day that `YYYY-MM-DD` names; no other form is guessed at.
+    """Parse `YYYY-MM-DD`; other formats are not guessed.
 
     Raises:
-        InvalidDate: another form, or a day that the calendar does not have.
+        InvalidDate: the format is wrong, or the calendar has no such day.
     """
     if not text.strip():
         raise InvalidDate("The date is empty. Write it as YYYY-MM-DD, for example 2024-03-15.")
@@ -40,15 +40,15 @@ def parse_date(text: str) -> date:
 
 
 def date_to_int(day: date) -> int:
-    """2024-03-15 as 20240315."""
+    """Convert a date to an integer: 2024-03-15 to 20240315."""
     return day.year * 10000 + day.month * 100 + day.day
 
 
 def int_to_date(number: int) -> date:
-    """20240315 as 2024-03-15.
+    """Convert an integer to a date: 20240315 to 2024-03-15.
 
     Raises:
-        InvalidDate: no day has that number.
+        InvalidDate: the integer is not a date.
     """
     try:
         return date(number // 10000, number // 100 % 100, number % 100)
@@ -57,22 +57,22 @@ def int_to_date(number: int) -> date:
 
 
 def end_to_int(end: date | None) -> int:
-    """The last day of a period; `OPEN_END` for one that has none."""
+    """Convert the last day of a period to an integer; `OPEN_END` if it has no end."""
     return OPEN_END if end is None else date_to_int(end)
 
 
 def int_to_end(number: int) -> date | None:
-    """The reverse of `end_to_int`."""
+    """Convert back what `end_to_int` returned."""
     return None if number == OPEN_END else int_to_date(number)
 
 
 def days_since_epoch(day: date) -> int:
-    """0 for 1970-01-01, negative before it."""
+    """Days since 1970-01-01; negative for earlier dates."""
     return day.toordinal() - _EPOCH
 
 
 def _hint(text: str) -> str:
-    """Offer the right spelling where only one is possible: 03/04/2024 has two readings."""
+    """Suggest the correct spelling unless it is ambiguous, as for 03/04/2024."""
     if match := _YEAR_FIRST.fullmatch(text.strip()):
         year, month, day = map(int, match.groups())
         try:

@@ -1,8 +1,8 @@
-"""An element: a figure, table, equation, diagram or chart of a document, and its name.
+"""Elements of a document: figures, tables, equations, diagrams and charts, with labels.
 
-Labels are kept as the document writes them, `Fig. 2(b)` or `(8-3)`. An element that has no
-label gets one made of its page and its place there, `Figure p12-1`: no document writes that,
-it is unique, and it is the same however the pages were shared out.
+Labels are stored as the document writes them, `Fig. 2(b)` or `(8-3)`. An element without a label
+gets one from its page and its position there, `Figure p12-1`. Documents do not use this form, it
+is unique, and it does not depend on how pages were distributed over workers.
 """
 
 import re
@@ -23,7 +23,7 @@ class ElementType(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Box:
-    """Left, top, right and bottom in points from the top left of the page as it is shown."""
+    """Rectangle in points: left, top, right, bottom from the top left of the displayed page."""
 
     x0: float
     y0: float
@@ -47,7 +47,7 @@ class Box:
         return (self.x0 + self.x1) / 2, (self.y0 + self.y1) / 2
 
     def __or__(self, other: "Box") -> "Box":
-        """The smallest box around both."""
+        """The smallest box that contains both."""
         return Box(
             min(self.x0, other.x0),
             min(self.y0, other.y0),
@@ -56,7 +56,7 @@ class Box:
         )
 
     def __and__(self, other: "Box") -> "Box":
-        """What is in both; its area is 0 where nothing is."""
+        """The intersection; its area is 0 if the boxes do not overlap."""
         return Box(
             max(self.x0, other.x0),
             max(self.y0, other.y0),
@@ -65,41 +65,41 @@ class Box:
         )
 
     def grow(self, margin: float) -> "Box":
-        """The same box, wider by the margin on each side."""
+        """A copy with a margin added on each side."""
         return Box(self.x0 - margin, self.y0 - margin, self.x1 + margin, self.y1 + margin)
 
     def overlap(self, other: "Box") -> float:
-        """The area in both."""
+        """The area of the intersection."""
         width = min(self.x1, other.x1) - max(self.x0, other.x0)
         height = min(self.y1, other.y1) - max(self.y0, other.y0)
         return width * height if width > 0 and height > 0 else 0.0
 
     def share_in(self, other: "Box") -> float:
-        """The part of this box that lies in the other, 0 to 1."""
+        """The share of this box that is inside the other, 0 to 1."""
         return self.overlap(other) / self.area if self.area else 0.0
 
     def iou(self, other: "Box") -> float:
-        """What both have in common over what either has, 0 to 1."""
+        """Intersection over union, 0 to 1."""
         common = self.overlap(other)
         either = self.area + other.area - common
         return common / either if either > 0 else 0.0
 
     def holds(self, point: tuple[float, float]) -> bool:
-        """Whether the point is inside or on the border."""
+        """Whether the point is inside the box or on its border."""
         return self.x0 <= point[0] <= self.x1 and self.y0 <= point[1] <= self.y1
 
 
 Rows = tuple[tuple[str, ...], ...]
-"""A table's cells, row by row; all rows have the same number of them."""
+"""Table cells by row; all rows have the same length."""
 
 
 @dataclass(frozen=True, slots=True)
 class Element:
     """One element of a page.
 
-    `page` is 1-based. `caption` is the caption whole, with its label, and empty where there is
-    none. `context` is what the page says of the element, or else what stands next to it;
-    `text` is what stands inside it. `table` has the cells, where they could be read.
+    `page` is 1-based. `caption` is the complete caption with its label, or empty. `context` is
+    the text of the page that refers to the element, or else the text next to it. `text` is the
+    text inside the element. `table` has the cells, if they could be read.
     """
 
     type: ElementType
@@ -113,7 +113,7 @@ class Element:
 
 
 def element_of_json(frame: Mapping[str, Any]) -> Element:
-    """What `dataclasses.asdict` and JSON have made of an element, as it was."""
+    """Rebuild an element from the JSON of `dataclasses.asdict`."""
     table = frame["table"]
     return Element(
         **{
@@ -148,10 +148,10 @@ _PARTS = re.compile(r"([^\W\d_]+)?\W*(.*)", re.DOTALL)
 
 
 def fold_label(label: str) -> str:
-    """A label without what may differ between two ways to write it.
+    """Normalize a label, so that different spellings compare equal.
 
-    Case, spacing, kinds of dashes, brackets, `Fig.` for `Figure` and a closing `continued` do
-    not count; an equation's number alone is the equation: `(8–3)` is `Eq. 8-3`.
+    Case, spacing, kinds of dashes, brackets, `Fig.` for `Figure` and a trailing `continued` are
+    ignored. A number in brackets is an equation: `(8–3)` equals `Eq. 8-3`.
     """
     text = unicodedata.normalize("NFKC", label).casefold().translate(_DASHES).replace("’", "'")
     text = _CONTINUED.sub("", text.strip())

@@ -1,4 +1,4 @@
-"""A line of a page, as it stands there: what sections are found from."""
+"""Lines of a page with their layout, from which sections are detected."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -12,11 +12,11 @@ Box = tuple[float, float, float, float]
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One row of text, without white space at its ends and never empty.
+    """One line of text: stripped, never empty.
 
-    `page_number` is 1-based. `box` and `size` (of most of the line's letters, in points) are
-    None where only the text is known, as after OCR. `marked` says that the line begins with a
-    number in small print, as a footnote does.
+    `page_number` is 1-based. `box` and `size` (the font size of most letters, in points) are
+    `None` if only the text is known, as after OCR. `marked` is true if the line begins with a
+    small number, as a footnote does.
     """
 
     page_number: int
@@ -29,20 +29,20 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class LinedPage:
-    """A page with its lines, in the order in which they are read."""
+    """A page with its lines, in reading order."""
 
     page: Page
     lines: tuple[Line, ...]
 
 
 def lines_of_text(page: Page) -> tuple[Line, ...]:
-    """The lines of a page of which nothing but the text is known."""
+    """Split the text of a page into lines without layout."""
     rows = (" ".join(row.split()) for row in page.text.splitlines())
     return tuple(Line(page.number, row) for row in rows if row)
 
 
 def lined_page_of_json(frame: Mapping[str, Any]) -> LinedPage:
-    """What `dataclasses.asdict` and JSON have made of a page with lines, as it was."""
+    """Rebuild a page with lines from the JSON of `dataclasses.asdict`."""
     page = Page(**{**frame["page"], "method": Method(frame["page"]["method"])})
     return LinedPage(
         page,

@@ -1,4 +1,4 @@
-"""A page of a document: its text, how the text was read, and how sure we are of it."""
+"""Page of a document: its text, the extraction method and the OCR confidence."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -6,7 +6,7 @@ from enum import StrEnum
 
 
 class Method(StrEnum):
-    """How text was read; `MIXED` is said of documents only."""
+    """Extraction method of a text; `MIXED` is used for documents only."""
 
     TEXT_LAYER = "text_layer"
     OCR = "ocr"
@@ -15,11 +15,11 @@ class Method(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """One page as read.
+    """One extracted page.
 
-    `number` is 1-based. `confidence` is Tesseract's mean word confidence, 0 to 100, and
-    None where no OCR was done or it found no word. `hidden` is how many characters of the text
-    cannot be seen on the page.
+    `number` is 1-based. `confidence` is Tesseract's mean word confidence, 0 to 100, or `None`
+    without OCR or without recognized words. `hidden` is the number of characters that are
+    invisible on the page.
     """
 
     number: int
@@ -30,11 +30,11 @@ class Page:
 
 
 def document_method(pages: Iterable[Page]) -> Method:
-    """The one method that all pages share, else `MIXED`."""
+    """The method that all pages share, or `MIXED`."""
     methods = {page.method for page in pages}
     return methods.pop() if len(methods) == 1 else Method.MIXED
 
 
 def count_hidden_by_page(pages: Iterable[Page]) -> dict[int, int]:
-    """How many characters cannot be seen, by the number of each page that has such."""
+    """Count invisible characters by page number, for pages that have some."""
     return {page.number: page.hidden for page in pages if page.hidden}

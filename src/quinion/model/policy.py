@@ -1,9 +1,9 @@
-"""Policies and their revisions, with exactly the fields that the registry keeps of them.
+"""Policies and their revisions, with exactly the fields that the registry stores.
 
-A policy is a document as a name (the NPPF); a revision is one text of it with the days on
-which that text is in force, both ends included. The drafts are what a caller says of a new
-one: they check what people type. `Policy` and `Revision` hold what a registry has, and
-refuse only what would make an answer wrong.
+A policy is a named document (the NPPF). A revision is one text of it, with the days on which that
+text is in force, both ends included. Drafts are the input for new ones and validate what users
+enter. `Policy` and `Revision` hold the contents of a registry, and reject only values that would
+lead to wrong answers.
 """
 
 import re
@@ -16,7 +16,7 @@ from quinion.errors import InvalidInput
 from quinion.model.dates import LAST_DAY
 
 _SLUG = re.compile(r"[A-Z][A-Z0-9]*(_[A-Z0-9]+)*")
-# Chunk ids separate their parts by two underscores, so a revision id has single ones only.
+# Chunk ids join their parts with two underscores, so a revision id has only single ones.
 _REVISION_ID = re.compile(r"[A-Za-z0-9]+(_[A-Za-z0-9]+)*")
 
 
@@ -29,12 +29,12 @@ class PolicyCategory(StrEnum):
 
 
 class RevisionStatus(StrEnum):
-    """Where a revision stands. Its dates are a separate matter: see `model.revisions`."""
+    """Status of a revision. It does not depend on the current date: see `model.revisions`."""
 
-    PROCESSING = "processing"  # registered; its text is not there yet
-    ACTIVE = "active"  # its text is there, and no later revision has followed
-    SUPERSEDED = "superseded"  # its text is there, and a later revision has followed
-    FAILED = "failed"  # its text could not be taken in; `error` says why
+    PROCESSING = "processing"  # registered; its text is not ingested yet
+    ACTIVE = "active"  # its text is ingested, and there is no later revision
+    SUPERSEDED = "superseded"  # its text is ingested, and there is a later revision
+    FAILED = "failed"  # ingestion failed; `error` has the reason
 
 
 READY = frozenset({RevisionStatus.ACTIVE, RevisionStatus.SUPERSEDED})
@@ -42,7 +42,7 @@ READY = frozenset({RevisionStatus.ACTIVE, RevisionStatus.SUPERSEDED})
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """A registered policy; `updated_at` moves with every change of its revisions."""
+    """A registered policy; `updated_at` changes with each change of its revisions."""
 
     source: str
     title: str
@@ -54,10 +54,10 @@ class Policy:
 
 @dataclass(frozen=True, slots=True)
 class Revision:
-    """One text of a policy; in force from `effective_from` to `effective_to`, both included.
+    """One text of a policy, in force from `effective_from` to `effective_to`, both included.
 
-    An `effective_to` of None has no end. 9999-12-31 is not accepted for it: that day is how
-    chunks write None, and one meaning has one form here.
+    An `effective_to` of `None` means no end. 9999-12-31 is rejected: chunks use that day for
+    `None`, and a revision without an end has only one representation here.
     """
 
     revision_id: str
@@ -90,33 +90,33 @@ class Revision:
 
     @property
     def is_ready(self) -> bool:
-        """Whether its text can be searched, and so whether dates resolve to it."""
+        """Whether its text can be searched; dates resolve to ready revisions only."""
         return self.status in READY
 
     @property
     def last_day(self) -> date:
-        """`effective_to`, or the calendar's last day for one without an end."""
+        """`effective_to`, or the last day of the calendar if there is no end."""
         return LAST_DAY if self.effective_to is None else self.effective_to
 
     @property
     def period(self) -> str:
-        """Its dates for a message: `2023-09-05 to 2024-12-11`, `from 2024-12-12`."""
+        """The dates for messages: `2023-09-05 to 2024-12-11`, `from 2024-12-12`."""
         if self.effective_to is None:
             return f"from {self.effective_from}"
         return f"{self.effective_from} to {self.effective_to}"
 
     def covers(self, day: date) -> bool:
-        """Whether the day is one of its days, both ends included."""
+        """Whether the revision's dates include the day."""
         return self.effective_from <= day <= self.last_day
 
     def overlaps(self, other: "Revision") -> bool:
-        """Whether some day is a day of both."""
+        """Whether both revisions share a day."""
         return self.effective_from <= other.last_day and other.effective_from <= self.last_day
 
 
 @dataclass(frozen=True, slots=True)
 class PolicyDraft:
-    """What a caller says of a policy to be registered."""
+    """Input for a new policy."""
 
     source: str
     title: str
@@ -129,13 +129,13 @@ class PolicyDraft:
         _check_encodable("description", self.description)
 
     def register(self, now: datetime) -> Policy:
-        """The policy, as of now."""
+        """Build the policy, created at `now`."""
         return Policy(self.source, self.title, self.description, self.category, now, now)
 
 
 @dataclass(frozen=True, slots=True)
 class RevisionDraft:
-    """What a caller says of a revision to be registered; no `revision_id` = one is chosen."""
+    """Input for a new revision; without a `revision_id`, one is generated."""
 
     version_label: str
     effective_from: date
@@ -157,7 +157,7 @@ class RevisionDraft:
             )
 
     def register(self, source: str, revision_id: str, now: datetime) -> Revision:
-        """The revision, as of now: its text is still to be taken in."""
+        """Build the revision, created at `now`; its text is not ingested yet."""
         return Revision(
             revision_id=revision_id,
             source=source,
@@ -178,7 +178,7 @@ class RevisionDraft:
 
 @dataclass(frozen=True, slots=True)
 class Keep:
-    """The value of a field that a change does not speak of; None is a value of its own."""
+    """Sentinel for a field that a change leaves as it is; `None` is a regular value."""
 
 
 KEEP = Keep()
@@ -186,7 +186,7 @@ KEEP = Keep()
 
 @dataclass(frozen=True, slots=True)
 class RevisionEdit:
-    """What a person changes of a revision. `effective_to=None` reopens it: it has no end."""
+    """User changes to a revision. `effective_to=None` reopens it: it has no end."""
 
     version_label: str | Keep = KEEP
     effective_from: date | Keep = KEEP
@@ -201,7 +201,7 @@ class RevisionEdit:
 
 @dataclass(frozen=True, slots=True)
 class RevisionUpdate:
-    """What ingestion changes of a revision. Dates are not among it."""
+    """Ingestion's changes to a revision; they never include dates."""
 
     status: RevisionStatus | Keep = KEEP
     file_path: Path | Keep | None = KEEP
@@ -219,7 +219,7 @@ class RevisionUpdate:
 
 
 def check_slug(source: str) -> None:
-    """Refuse a source that is not UPPER_SNAKE_CASE.
+    """Check that a source is UPPER_SNAKE_CASE.
 
     Raises:
         InvalidInput: it is not.
@@ -238,7 +238,7 @@ def _check_text(name: str, text: str) -> None:
 
 
 def _check_encodable(name: str, value: str | Path | Keep | None) -> None:
-    """A file name that is not UTF-8 reaches Python as text that no registry can keep."""
+    """Reject text that can't be encoded, such as a file name that is not UTF-8."""
     if isinstance(value, str | Path):
         try:
             str(value).encode()

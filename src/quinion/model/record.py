@@ -1,4 +1,4 @@
-"""What a vector store keeps, and what a search brings back."""
+"""Records of the vector store, and hits of a search."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ Metadata = Mapping[str, Scalar]
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """One entry of a collection: a chunk, or a line of a registry."""
+    """One entry of a collection: a chunk, or an entry of a registry."""
 
     id: str
     text: str
@@ -18,12 +18,12 @@ class Record:
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """A record that a query found; `score` is 0 to 1, higher is nearer."""
+    """A search result; `score` is 0 to 1, higher is nearer."""
 
     record: Record
     score: float
 
 
 def score_of_distance(squared_l2: float) -> float:
-    """The specs' relevance score; for unit vectors it is the cosine similarity, floored at 0."""
+    """Relevance score of the specs: for unit vectors the cosine similarity, at least 0."""
     return max(0.0, 1.0 - squared_l2 / 2.0)

@@ -1,20 +1,20 @@
-"""Which text was in force on that day: the rules, over the revisions of one policy.
+"""Rules for the revisions of one policy: which text is in force on which day.
 
-**Dates are a claim, whatever the status.** No two revisions of a policy ever share a day,
-`processing` and `failed` ones included. So a change of status alone can never make two
-texts valid at once, and a failed upload is retried, edited or deleted, not shadowed by a
-second entry for the same days.
+**Dates are exclusive, independent of the status.** No two revisions of a policy share a day,
+including `processing` and `failed` ones. So a change of status never makes two texts valid at
+once, and a failed upload is retried, edited or deleted instead of being shadowed by a second
+entry for the same days.
 
-**Only a ready revision answers** (`active`, `superseded`). While the successor of a text is
-`processing`, or after it `failed`, its days have no answer: the old text has ended, and
-saying that it still held would be wrong. `Resolution.unready` names the one that is awaited.
+**Dates resolve to ready revisions only** (`active`, `superseded`). While the successor of a text
+is `processing`, or after it has `failed`, its days have no revision: the old text has ended.
+`Resolution.unready` names the successor.
 
-**A status follows from order, not from the clock.** A ready revision is `superseded` once
-another of its policy starts later, else `active`. Nothing is reopened by itself: what was
-superseded stays so when its successor is deleted, until an edit removes its end.
+**The status depends on the order, not on the clock.** A ready revision is `superseded` if a
+revision of its policy starts later, else `active`. Revisions are not reopened automatically: a
+superseded one stays superseded when its successor is deleted, until an edit removes its end.
 
-The planners validate everything and change nothing: they return what has to be written, or
-raise. A registry applies a plan in one transaction.
+Planners validate and change nothing: they return what is to be written, or raise. A registry
+applies a plan in one transaction.
 """
 
 from collections.abc import Collection, Iterable, Sequence
@@ -39,10 +39,10 @@ _MAX_NAMED = 20
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What one operation writes.
+    """The writes of one operation.
 
-    `revision` is the one that was asked for, as it will be; or, where `deletes` is set, as it
-    was. `others` change with it: their dates or status give way.
+    `revision` is the requested one in its new state, or in its last state if `deletes` is set.
+    `others` are revisions whose dates or status change as a consequence.
     """
 
     revision: Revision
@@ -56,7 +56,7 @@ class Plan:
 
 
 def choose_revision_id(source: str, effective_from: date, taken: Collection[str]) -> str:
-    """`rev_{source}_{YYYY}_{MM}`; the second of a month ends in `_2`, and so on."""
+    """Generate `rev_{source}_{YYYY}_{MM}`; the second of a month ends in `_2`, and so on."""
     first = f"rev_{source}_{effective_from.year:04d}_{effective_from.month:02d}"
     number, revision_id = 1, first
     while revision_id in taken:
@@ -68,12 +68,12 @@ def choose_revision_id(source: str, effective_from: date, taken: Collection[str]
 def plan_creation(
     source: str, revisions: Sequence[Revision], draft: RevisionDraft, now: datetime
 ) -> Plan:
-    """Register a revision, ending those without an end that start before it.
+    """Plan a new revision; earlier revisions without an end get one.
 
     Raises:
         InvalidInput: it would end before it begins.
-        RevisionExists: the id that the draft asks for is taken.
-        RevisionOverlap: another revision has one of its days.
+        RevisionExists: the id of the draft is taken.
+        RevisionOverlap: its dates overlap those of another revision.
     """
     taken = {revision.revision_id for revision in revisions}
     if draft.revision_id in taken:
@@ -92,13 +92,13 @@ def plan_creation(
 def plan_edit(
     source: str, revisions: Sequence[Revision], revision_id: str, edit: RevisionEdit
 ) -> Plan:
-    """Change what a person may change. The id stays, even when the month does not.
+    """Plan a user's edit. The id does not change, even if the month does.
 
     Raises:
         InvalidInput: it would end before it begins.
         RevisionMissing: there is no such revision.
-        RevisionOverlap: another revision has one of the new days; an edit moves no other's
-            dates.
+        RevisionOverlap: the new dates overlap those of another revision; an edit does not change
+            other revisions' dates.
     """
     old, others = _split(source, revisions, revision_id)
     new = replace(old, **_changed_fields(edit))
@@ -116,10 +116,10 @@ def plan_edit(
 def plan_update(
     source: str, revisions: Sequence[Revision], revision_id: str, update: RevisionUpdate
 ) -> Plan:
-    """Record how ingestion went.
+    """Plan an update with the result of ingestion.
 
-    `active` means that the text is there: a revision that another has followed, or that was
-    superseded already, is `superseded` then. Only a failed revision keeps an error.
+    `active` means that the text is ingested: a revision that has a successor, or was superseded
+    before, becomes `superseded`. Only a failed revision has an error.
 
     Raises:
         RevisionMissing: there is no such revision.
@@ -137,11 +137,11 @@ def plan_update(
 
 
 def plan_deletion(source: str, revisions: Sequence[Revision], revision_id: str) -> Plan:
-    """Take a revision out. The dates of the others stay as they are.
+    """Plan a deletion. The dates of other revisions do not change.
 
     Raises:
         RevisionMissing: there is no such revision.
-        SoleRevision: it is `active`, and no other revision of the policy is.
+        SoleRevision: it is the only `active` revision of the policy.
     """
     old, others = _split(source, revisions, revision_id)
     active = RevisionStatus.ACTIVE
@@ -154,12 +154,12 @@ def plan_deletion(source: str, revisions: Sequence[Revision], revision_id: str) 
 
 
 def newest_first(revisions: Iterable[Revision]) -> list[Revision]:
-    """By start, and by id where other programs let two start on one day."""
+    """Sort by start date, then by id: other programs may let two start on one day."""
     return sorted(revisions, key=lambda r: (r.effective_from, r.revision_id), reverse=True)
 
 
 def find_revision(source: str, revisions: Sequence[Revision], revision_id: str) -> Revision:
-    """The revision of that id.
+    """Find a revision by its id.
 
     Raises:
         RevisionMissing: there is none.
@@ -174,14 +174,14 @@ def find_revision(source: str, revisions: Sequence[Revision], revision_id: str) 
 
 
 def _end_before(new: Revision, old: Revision) -> Revision:
-    """Auto-supersession: what has no end and starts earlier ends the day before."""
+    """Auto-supersession: an earlier revision without an end ends the day before the new one."""
     if old.effective_to is None and old.effective_from < new.effective_from:
         return replace(old, effective_to=new.effective_from - _DAY)
     return old
 
 
 def _follow(old: Revision, other: Revision) -> Revision:
-    """`old` as it stands beside `other`: superseded, if it was active and starts earlier."""
+    """Return `old`, superseded if it is active and starts before `other`."""
     if old.status is RevisionStatus.ACTIVE and old.effective_from < other.effective_from:
         return replace(old, status=RevisionStatus.SUPERSEDED)
     return old
@@ -203,7 +203,7 @@ def _refuse_overlaps(new: Revision, others: Iterable[Revision]) -> None:
 def _split(
     source: str, revisions: Sequence[Revision], revision_id: str
 ) -> tuple[Revision, list[Revision]]:
-    """The revision that was asked for, and the rest."""
+    """Split the revisions into the requested one and the others."""
     found = find_revision(source, revisions, revision_id)
     return found, [revision for revision in revisions if revision is not found]
 
@@ -218,9 +218,9 @@ def _changed(before: Iterable[Revision], after: Iterable[Revision]) -> tuple[Rev
 
 
 class Reason(StrEnum):
-    """Why a day has no revision.
+    """Reason why a day has no revision.
 
-    A day after the last revision's end is in a gap too: the next revision is not known yet.
+    A day after the end of the last revision counts as a gap: the next revision is not known yet.
     """
 
     NO_REVISIONS = "no_revisions"
@@ -230,9 +230,9 @@ class Reason(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Resolution:
-    """The revision of a policy that was in force on a day, or the reason why there is none.
+    """The revision of a policy in force on a day, or the reason why there is none.
 
-    `unready` is then the revision that has the day but whose text is not there.
+    `unready` is the revision whose dates include the day but whose text is not ingested.
     """
 
     source: str
@@ -243,9 +243,9 @@ class Resolution:
 
 
 def resolve(source: str, revisions: Iterable[Revision], day: date) -> Resolution:
-    """Find the revision in force on the day among those of one policy.
+    """Find the revision of one policy that is in force on the day.
 
-    Where other programs have let ready revisions overlap, the one that started last holds.
+    If other programs made ready revisions overlap, the one that starts last wins.
     """
     ordered = newest_first(revisions)
     ready = [revision for revision in ordered if revision.is_ready]
@@ -263,31 +263,31 @@ def resolve(source: str, revisions: Iterable[Revision], day: date) -> Resolution
 
 
 def latest_effective(revisions: Iterable[Revision], day: date) -> Revision | None:
-    """The revision in force on the day, else the last that was before it."""
+    """The revision in force on the day, or else the last one before it."""
     ready = (revision for revision in newest_first(revisions) if revision.is_ready)
     return next((revision for revision in ready if revision.effective_from <= day), None)
 
 
 class RevisionReader(Protocol):
-    """The part of a registry that dates are resolved from."""
+    """Read access to the revisions of a registry."""
 
     def list_revisions(self, source: str) -> list[Revision]:
         """All revisions of a policy."""
         ...
 
     def list_all_revisions(self) -> dict[str, list[Revision]]:
-        """All revisions of every policy, as of one moment."""
+        """All revisions of every policy, in one snapshot."""
         ...
 
 
 class EffectiveDateResolver:
-    """The revisions in force on a day, for one policy or for all. It keeps no state."""
+    """Resolver of dates to revisions, for one policy or all. Stateless."""
 
     def __init__(self, registry: RevisionReader) -> None:
         self._registry = registry
 
     def resolve_for_policy(self, source: str, day: date) -> Resolution:
-        """The revision of one policy.
+        """Resolve the day for one policy.
 
         Raises:
             PolicyMissing: there is no such policy.
@@ -296,7 +296,7 @@ class EffectiveDateResolver:
         return resolve(source, self._registry.list_revisions(source), day)
 
     def resolve_snapshot(self, day: date) -> dict[str, Resolution]:
-        """The revision of every policy, by source, as of one moment.
+        """Resolve the day for every policy, by source, in one snapshot.
 
         Raises:
             RegistryUnavailable: the registry does not answer.
@@ -305,7 +305,7 @@ class EffectiveDateResolver:
         return {source: resolve(source, revisions, day) for source, revisions in by_source.items()}
 
     def get_revision_ids_for_date(self, day: date) -> dict[str, str]:
-        """Source to revision id, for the policies that have one in force on the day.
+        """Map source to revision id, for policies with a revision in force on the day.
 
         Raises:
             RegistryUnavailable: the registry does not answer.

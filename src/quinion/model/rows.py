@@ -1,15 +1,15 @@
-"""A table's rows as text: Markdown to read, CSV to count with. Pure."""
+"""Table rows as Markdown or CSV."""
 
 import csv
 import io
 from collections.abc import Sequence
 
-# A spreadsheet runs a cell that begins like this; with a quote before it, it shows it.
+# A spreadsheet executes cells that begin with one of these, unless a quote precedes it.
 _FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
 
 
 def to_markdown(rows: Sequence[Sequence[str]]) -> str:
-    """A Markdown table whose first row is the head; empty for no rows."""
+    """Format a Markdown table with the first row as its header; empty without rows."""
     if not rows:
         return ""
     width = max(map(len, rows))
@@ -18,7 +18,7 @@ def to_markdown(rows: Sequence[Sequence[str]]) -> str:
 
 
 def to_csv(rows: Sequence[Sequence[str]]) -> str:
-    """CSV as RFC 4180 has it, safe to open in a spreadsheet."""
+    """Format CSV by RFC 4180, safe to open in a spreadsheet."""
     out = io.StringIO()
     csv.writer(out).writerows([[_defuse(cell) for cell in row] for row in rows])
     return out.getvalue()
@@ -41,7 +41,7 @@ def _defuse(cell: str) -> str:
 
 
 def _is_number(cell: str) -> bool:
-    # Minus signs are everyday in tables; nothing that is a number can be a formula.
+    # Negative numbers are common in tables, and a number is never a formula.
     try:
         float(cell.replace(",", "").replace(" ", "").rstrip("%"))
     except ValueError:

@@ -1,14 +1,14 @@
-"""Sections of a document: its chapters, policies, numbered paragraphs, tables and so on."""
+"""Sections of a document: chapters, policies, numbered paragraphs, tables and so on."""
 
 from dataclasses import dataclass
 from enum import StrEnum
 
 Span = tuple[int, int]
-"""Start and end in a text."""
+"""Start and end offset in a text."""
 
 
 class Kind(StrEnum):
-    """What a section is; the value is the word that references to it begin with."""
+    """Kind of a section; the value is the first word of references to it."""
 
     FRONT = "Front matter"
     CONTENTS = "Contents"
@@ -29,18 +29,18 @@ class Kind(StrEnum):
 
 
 CAPTIONED = frozenset({Kind.TABLE, Kind.FIGURE, Kind.MAP, Kind.BOX})
-"""What stands in the text of another section, under a caption."""
+"""Kinds that appear inside another section, with a caption."""
 
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """One section, without the sections inside it: they have their own.
+    """One section, without its subsections, which are separate sections.
 
-    `ref` is what it is cited by: `Para 116`, `Policy H1`, an unnumbered heading's own text.
-    A paragraph whose number occurs in several policies or annexes is `Policy PM1 Para 2`.
-    `path` has the references of all sections around it, outermost first, and its own last.
-    `spans` are the parts of the document's text that belong to it, `text` is what stands there.
-    `pages` are 1-based, ascending, never empty.
+    `ref` is its citation: `Para 116`, `Policy H1`, or the text of an unnumbered heading. A
+    paragraph whose number occurs in several policies or annexes is `Policy PM1 Para 2`. `path` has
+    the references of all enclosing sections, outermost first, and its own last. `spans` are its
+    parts of the document's text, and `text` is their content. `pages` are 1-based, ascending,
+    never empty.
     """
 
     index: int
@@ -55,10 +55,10 @@ class Section:
 
 @dataclass(frozen=True, slots=True)
 class SectionChunk:
-    """A part of one section: `text` is exactly `section.text[start:end]`.
+    """Chunk of one section: `text` is exactly `section.text[start:end]`.
 
-    `index` counts through the document. Chunks of a section follow each other and overlap.
-    `has_hidden` says that one of the pages has text that cannot be seen on it.
+    `index` is the position in the document. Consecutive chunks of a section overlap. `has_hidden`
+    is true if one of the pages has invisible text.
     """
 
     index: int
