@@ -1,1 +1,1 @@
-"""Compositions of the stages: a file to pages, chunks, vectors and elements."""
+"""Ingestion: the stages combined, from a file to pages, chunks, vectors and elements."""

@@ -1,8 +1,8 @@
-"""The compositions that take a document in: read it, index it.
+"""Ingestion of documents: read their pages, split and embed them.
 
-`read` is file → pages, in worker processes; `embed` is chunks → vectors, in threads; and
-`read_and_embed` is both at once: while pages are read, those before them are split and embedded.
-Storing the outcome is `Engine.writing`, with records that the server's contract shapes.
+`read` is file → pages, in worker processes. `embed` is chunks → vectors, in threads.
+`read_and_embed` overlaps both: earlier pages are split and embedded while later ones are read.
+The servers store the result with `Engine.write`, in records of their contract.
 """
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
@@ -38,27 +38,28 @@ from quinion.workers.pool import OnItem, Workers
 
 SURVEYED_PAGES = 32
 SLICE_PAGES = 8
-"""Small enough that a short document gets a worker soon while a long one is being read by OCR."""
+"""Pages per worker job: small, so that a short document soon gets a worker during a long OCR."""
 SLICE_CHUNKS = 128
-"""Enough to sort by length and keep all cores busy; few enough to stop soon when cancelled."""
+"""Enough chunks to sort by length and keep all cores busy; few enough to cancel quickly."""
 PARALLEL_SLICES = 2
-"""While one is divided into batches, and while its last batches run, the cores have another."""
+"""Slices embedded at a time: while one is divided into batches, or runs its last batches, the
+cores work on the other."""
 LONG_PAGE = 20_000
-"""Characters. A shorter page is split in less time than it takes to ask a thread for it."""
+"""In characters. A shorter page is split faster than a thread can be started for it."""
 MAX_CHARACTERS = 32_000_000
-"""Of a document's pages together, all of which are held in memory: twice what five thousand
-pages of print have."""
+"""Limit for all pages of a document, which are held in memory: twice as many as five thousand
+printed pages have."""
 LINE_CHARACTERS = 50
-"""What a line takes of that besides its own, because it is kept with its place and its print."""
+"""Cost of a line in addition to its text, because its position and typography are stored."""
 
 OnPage = Callable[[Page], Awaitable[None]]
 Slice = tuple[int, int]
-"""The first and the last of some pages."""
+"""First and last page of a range."""
 
 
 @dataclass(frozen=True, slots=True)
 class ExtractedDocument:
-    """A document as read; a picture has no pages that were read."""
+    """The result of reading a document; drawings and photographs have no pages."""
 
     inspection: Inspection
     pages: Sequence[Page]
@@ -70,7 +71,7 @@ class ExtractedDocument:
 
     @property
     def is_blank(self) -> bool:
-        """No text on any page."""
+        """Whether no page has text."""
         return not any(page.text.strip() for page in self.pages)
 
     @property
@@ -87,13 +88,13 @@ async def read(
     progress: Progress,
     on_page: OnPage | None = None,
 ) -> ExtractedDocument:
-    """Read all pages, unless the document turns out to be a drawing or a photograph.
+    """Read all pages, unless the document is a drawing or a photograph.
 
-    `on_page` gets each page as soon as it and all before it are read. Progress counts each page
-    twice: when it is read, and (by `embed`) when it is indexed.
+    `on_page` receives the pages in order, each as soon as it and all earlier pages are read.
+    Progress counts each page twice: when it is read and when it is indexed (by `embed`).
 
     Raises:
-        ExtractionFailed: it can't be read, or changed meanwhile.
+        ExtractionFailed: the file can't be read, or changed while it was read.
     """
     workers, path = resources.workers, str(source.real_path)
     options = {"ocr": ocr, "extension": source.path.suffix}
@@ -116,12 +117,12 @@ async def read(
 async def read_and_embed(
     resources: Resources, source: Source, *, ocr: bool, threshold: float, progress: Progress
 ) -> tuple[ExtractedDocument, list[Chunk], Vectors]:
-    """Read a document, and split and embed its pages while others are still being read.
+    """Read a document; split and embed its pages while later ones are being read.
 
     A document without text has no chunks.
 
     Raises:
-        ExtractionFailed, ModelUnavailable: as `read` and `embed` say.
+        ExtractionFailed, ModelUnavailable: see `read` and `embed`.
     """
     chunker, chunks = Chunker(), list[Chunk]()
     vectors: dict[int, Vectors] = {}
@@ -131,7 +132,7 @@ async def read_and_embed(
     sent = 0
 
     async def send_slices(least: int) -> None:
-        """Pass on what has been split, in slices, as long as there are so many chunks."""
+        """Send unsent chunks in slices while there are at least that many."""
         nonlocal sent
         while len(chunks) - sent >= least:
             part = chunks[sent : sent + SLICE_CHUNKS]
@@ -171,7 +172,7 @@ async def read_and_embed(
 
 
 class _OverallProgress:
-    """Progress of two things at once, which only ever grows."""
+    """Combined progress of reading and indexing; it never decreases."""
 
     def __init__(self, progress: Progress) -> None:
         self._progress = progress
@@ -182,13 +183,13 @@ class _OverallProgress:
         await self._progress(self._read + self._indexed, total, message)
 
     async def report_indexed(self, page: int) -> None:
-        self._indexed = max(self._indexed, page)  # of two slices the later one may be done first
+        self._indexed = max(self._indexed, page)  # a later slice may finish first
         message = f"indexed up to page {self._indexed:.0f} of {self._total / 2:.0f}"
         await self._progress(self._read + self._indexed, self._total, message)
 
 
 class Embeddable(Protocol):
-    """A chunk of whatever kind."""
+    """A chunk of any kind."""
 
     @property
     def text(self) -> str: ...
@@ -200,7 +201,7 @@ class Embeddable(Protocol):
 async def embed(
     resources: Resources, chunks: Sequence[Embeddable], page_count: int, progress: Progress
 ) -> Vectors:
-    """A vector for each chunk, in order.
+    """Embed the chunks: one vector for each, in order.
 
     Raises:
         ModelUnavailable: the model can't be loaded.
@@ -217,10 +218,10 @@ async def embed(
 
 
 async def read_lined(resources: Resources, source: Source, progress: Progress) -> list[LinedPage]:
-    """Read all pages with their lines, scanned ones by OCR, whatever the document looks like.
+    """Read all pages with their lines; scanned pages are read by OCR in every document.
 
     Raises:
-        ExtractionFailed: it can't be read, or changed meanwhile.
+        ExtractionFailed: the file can't be read, or changed while it was read.
     """
     path = str(source.real_path)
     options = {"ocr": True, "extension": source.path.suffix}
@@ -244,7 +245,7 @@ async def read_lined(resources: Resources, source: Source, progress: Progress) -
 async def _survey(
     workers: Workers, path: str, options: Frame, budget: "_CharacterBudget"
 ) -> list[Frame]:
-    """All pages as they are before anything is done about them (`document.SurveyedPage`)."""
+    """Survey all pages: text layer and image ratio, without OCR (`document.SurveyedPage`)."""
     found: dict[int, Frame] = {}
 
     async def keep(item: Frame) -> None:
@@ -265,7 +266,7 @@ async def _read_pages(
     progress: Progress,
     on_page: OnPage | None,
 ) -> list[Page]:
-    """The pages, with the text layers that were found; where there is none, OCR reads them."""
+    """Build the pages from the text layers of the survey; pages without one are read by OCR."""
     layered = [page for page in surveyed if has_layer(page["text"]) or not options["ocr"]]
     read_progress = _ReadProgress(len(surveyed), progress)
     pages: dict[int, Page] = {}
@@ -305,7 +306,7 @@ async def _run_slices(
     path: str,
     options: Frame,
 ) -> None:
-    """Let all workers take slices of the document until there are none left."""
+    """Run a job on all slices of the document, distributed over the workers."""
     pending = iter(slices)
 
     async def work() -> None:
@@ -316,7 +317,7 @@ async def _run_slices(
 
 
 def _slices(numbers: Iterable[int], size: int) -> list[Slice]:
-    """Runs of numbers that follow each other, each as long as that at most: first and last."""
+    """Group ascending numbers into consecutive ranges of at most `size`, as first and last."""
     slices: list[Slice] = []
     for number in numbers:
         first, last = slices[-1] if slices else (0, -1)
@@ -328,24 +329,28 @@ def _slices(numbers: Iterable[int], size: int) -> list[Slice]:
 
 
 class _CharacterBudget:
-    """What a document may still have of text."""
+    """Limit on the characters of one document."""
 
     def __init__(self, name: str) -> None:
         self._name = name
         self._left = MAX_CHARACTERS
 
     def spend(self, characters: int) -> None:
-        """Raises ExtractionFailed when there is no room for them."""
+        """Subtract characters from the budget.
+
+        Raises:
+            ExtractionFailed: the budget is exceeded.
+        """
         self._left -= characters
         if self._left < 0:
             raise ExtractionFailed(
-                f"{self._name} has more than {MAX_CHARACTERS:,} characters of text; longer "
-                "documents are not read. Split it."
+                f"{self._name} has more than {MAX_CHARACTERS:,} characters of text, which is the "
+                "limit. Split the document."
             )
 
 
 class _ReadProgress:
-    """How many pages have been read."""
+    """Progress of reading: the number of pages read."""
 
     def __init__(self, page_count: int, progress: Progress) -> None:
         self.page_count = page_count

@@ -1,4 +1,4 @@
-"""file → elements: figures, tables, equations, found in worker processes of their own kind."""
+"""Element detection: file → figures, tables and equations, in separate worker processes."""
 
 from quinion.concurrency import together
 from quinion.ingest.progress import Progress
@@ -13,10 +13,10 @@ SLICE_PAGES = 8
 async def find_elements(
     resources: Resources, source: Source, page_count: int, progress: Progress
 ) -> list[Element]:
-    """The elements of a document, in the order of its pages.
+    """Find the elements of a document, in page order.
 
     Raises:
-        ExtractionFailed: it can't be read.
+        ExtractionFailed: the file can't be read.
         ToolMissing: a page needs OCR and Tesseract is not installed.
     """
     found: dict[int, list[Element]] = {}

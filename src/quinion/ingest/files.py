@@ -13,7 +13,7 @@ from quinion.model.file_format import Format
 from quinion.workers.framing import Frame
 
 ANY_PICTURE = 1.0
-"""The image ratio above which a PDF is not read: none. Whoever indexes a file wants its text."""
+"""Image ratio that no PDF exceeds: an indexed file is always read for its text."""
 
 
 async def read_chunks(
@@ -22,8 +22,8 @@ async def read_chunks(
     """The chunks of a file, of at most `size` tokens each; none where it has no text.
 
     Raises:
-        ExtractionFailed: it can't be read, or changed meanwhile.
-        ModelUnavailable: the model, whose tokens are counted, is not installed.
+        ExtractionFailed: the file can't be read, or changed while it was read.
+        ModelUnavailable: the model, which has the tokenizer, is not installed.
         ToolMissing: a page needs OCR and Tesseract is not installed.
     """
     if kind is Format.PDF:

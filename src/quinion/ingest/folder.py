@@ -1,4 +1,4 @@
-"""The files of a folder: which of them are documents, and which places could not be looked at."""
+"""Folder scan: find the documents in a folder, and report unreadable places."""
 
 import errno
 import os
@@ -9,10 +9,10 @@ from quinion.errors import FileMissing, FileUnreadable, InvalidInput
 
 
 def check_folder(path: Path) -> None:
-    """Make sure that there is a folder which may be listed. Blocking.
+    """Check that the folder exists and can be listed. Blocking.
 
     Raises:
-        FileMissing, FileUnreadable: it is not there, or not for us to read.
+        FileMissing, FileUnreadable: it does not exist, or can't be listed.
         InvalidInput: it is a file.
     """
     try:
@@ -29,11 +29,11 @@ def check_folder(path: Path) -> None:
 def find_files(
     folder: Path, extensions: Collection[str], *, recursive: bool
 ) -> Iterator[Path | OSError]:
-    """The files with such an extension, in order, and an error for each folder that is closed,
-    and for each file whose name is not text: nobody could be told of it, or name it.
+    """Find the files with one of the extensions, in order. Blocking.
 
-    Hidden files and folders are passed over. Links to folders are followed, each folder is
-    entered once, so a loop of links ends. Blocking.
+    An error is yielded for each unreadable folder, and for each file whose name can't be decoded,
+    because the name could be neither reported nor passed in. Hidden files and folders are skipped.
+    Links to folders are followed, but each folder is entered only once, so link loops end.
     """
     entered = {_identity(folder)}
     closed: list[OSError] = []
@@ -60,7 +60,7 @@ def _enter(folder: Path, entered: set[tuple[int, int]]) -> bool:
     try:
         identity = _identity(folder)
     except OSError:
-        return True  # the walk will say what is wrong with it
+        return True  # os.walk reports the error
     if identity in entered:
         return False
     entered.add(identity)

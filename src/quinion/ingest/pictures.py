@@ -1,5 +1,7 @@
-"""Pages, elements and formulas as PNG images: made by worker processes when they are wanted,
-and kept until there are too many."""
+"""PNG images of pages, elements and formulas, rendered on demand and cached.
+
+Worker processes render the images. The least recently used ones are evicted from the cache.
+"""
 
 import base64
 import hashlib
@@ -16,14 +18,14 @@ from quinion.model.element import Box
 from quinion.workers.framing import Frame
 
 MAX_BYTES = 512 << 20
-"""What is kept of pictures; the ones longest unseen go first."""
+"""Maximum size of the cache on disk."""
 FORMULAS = "formulas"
 _PNG_START = b"\x89PNG\r\n\x1a\n"
 _PNG_END = b"IEND\xaeB`\x82"
 
 
 class Pictures:
-    """The pictures of the documents of one folder. What can't be kept is made again."""
+    """Image cache of one library folder. An image that can't be cached is rendered again."""
 
     def __init__(self, resources: Resources, folder: Path, max_bytes: int = MAX_BYTES) -> None:
         self._resources = resources
@@ -32,14 +34,14 @@ class Pictures:
         self._locks = KeyedLock()
 
     async def page(self, path: str, sha256: str, number: int) -> bytes:
-        """A page, as large as a client takes it."""
+        """Render a page, at the largest size that clients accept."""
         return await self._get(
             f"{sha256}/page-{number}.png",
             lambda: self._draw(path, number, None),
         )
 
     async def crop(self, path: str, sha256: str, number: int, box: Box) -> bytes:
-        """A part of a page, sharp."""
+        """Render a part of a page at high resolution."""
         corners = "-".join(f"{value:.1f}" for value in asdict(box).values())
         return await self._get(
             f"{sha256}/part-{number}-{corners}.png",
@@ -47,10 +49,10 @@ class Pictures:
         )
 
     async def formula(self, latex: str) -> bytes:
-        """A formula, set from its LaTeX.
+        """Render a formula from its LaTeX.
 
         Raises:
-            InvalidInput: it cannot be set as it is meant.
+            InvalidInput: it cannot be rendered correctly.
         """
         name = hashlib.sha256(latex.encode()).hexdigest()
         return await self._get(
@@ -58,18 +60,18 @@ class Pictures:
         )
 
     def drop(self, sha256: str) -> None:
-        """Forget the pictures of a document. Blocking."""
+        """Delete the images of a document. Blocking."""
         shutil.rmtree(self._folder / sha256, ignore_errors=True)
 
     def sweep(self, listed: Collection[str]) -> None:
-        """Forget the pictures of all documents but these. Blocking."""
+        """Delete the images of documents that are not listed. Blocking."""
         with suppress(FileNotFoundError):
             for folder in list(self._folder.iterdir()):
                 if folder.name != FORMULAS and folder.name not in listed:
                     self.drop(folder.name)
 
     async def _draw(self, path: str, number: int, box: Frame | None) -> bytes:
-        real = await in_thread(os.path.realpath, path)  # workers pass through no link
+        real = await in_thread(os.path.realpath, path)  # workers do not follow links
         return await self._make("picture", path=real, page=number, box=box, limits={})
 
     async def _make(self, job: str, **arguments: object) -> bytes:
@@ -86,10 +88,10 @@ class Pictures:
             return picture
 
     def _keep(self, file: Path, picture: bytes) -> None:
-        with suppress(OSError):  # a full disk is no reason not to show it
+        with suppress(OSError):  # the image is returned even if the disk is full
             file.parent.mkdir(parents=True, exist_ok=True)
-            # One name for each picture, so that the next attempt writes over what a dead process
-            # left; pictures of one name are made one after the other.
+            # A fixed temporary name: the next attempt overwrites the file of a killed process.
+            # The lock serializes writers of the same image.
             scratch = file.with_suffix(".part")
             scratch.write_bytes(picture)
             scratch.rename(file)
@@ -106,7 +108,7 @@ class Pictures:
 
 
 def _read(file: Path) -> bytes | None:
-    """The picture, if it is there and whole: a power cut may leave a file empty or short."""
+    """Read a cached image if it is complete: a power cut may leave a truncated file."""
     try:
         picture = file.read_bytes()
         os.utime(file)

@@ -1,10 +1,10 @@
-"""How long work tells its caller how far it is."""
+"""Progress callback of long operations."""
 
 from collections.abc import Awaitable, Callable
 
 Progress = Callable[[float, float, str], Awaitable[None]]
-"""Gets what is done, what there is to do, and a line for people."""
+"""Called with the amount done, the total, and a message for users."""
 
 
 async def no_progress(_done: float, _total: float, _message: str) -> None:
-    """For callers that do not want to know."""
+    """Ignore all progress."""

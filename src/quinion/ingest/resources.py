@@ -1,4 +1,4 @@
-"""What ingestion needs of the engine: worker processes, the embedding model, settings."""
+"""Protocol of the engine for ingestion: worker processes, embedding model, settings."""
 
 from typing import TYPE_CHECKING, Protocol
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 class Resources(Protocol):
-    """Implemented by `engine.Engine`, which is a layer above."""
+    """Resources that ingestion uses; implemented by `engine.Engine`, one layer above."""
 
     settings: Settings
     workers: Workers
@@ -19,10 +19,10 @@ class Resources(Protocol):
 
     @property
     def embedder(self) -> Embedder:
-        """The embedding model, which sees the first characters of a text only."""
+        """The embedding model, which reads only the first characters of a text."""
         ...
 
     @property
     def counter(self) -> "TokenCounter":
-        """Counts tokens as the local embedding model has them."""
+        """Token counter of the local embedding model."""
         ...

@@ -1,4 +1,4 @@
-"""The file that is to be ingested: where it is, whether it may be read, what is in it."""
+"""Source file of an ingestion: path checks, permissions and content hash."""
 
 import hashlib
 import os
@@ -14,9 +14,9 @@ from quinion.workers.safe_open import open_resolved
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A file as it was when it was admitted.
+    """A file in the state in which it was opened.
 
-    `path` is the one that was asked for; `real_path` is where its links lead, and what is read.
+    `path` is the requested path. `real_path` has its links resolved and is the one that is read.
     """
 
     path: Path
@@ -25,7 +25,7 @@ class Source:
 
 
 def hash_file(path: Path) -> str:
-    """The SHA-256 of the content of a file whose path was resolved. Blocking."""
+    """Compute the SHA-256 of a file, given its resolved path. Blocking."""
     with os.fdopen(open_resolved(path), "rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
@@ -36,14 +36,14 @@ def open_source(
     roots: Sequence[Path],
     digest: Callable[[Path], str] = hash_file,
 ) -> Source:
-    """Find the file that the text names and hash its content. Blocking.
+    """Check the path of a file and hash its content. Blocking.
 
-    Where `roots` are given, a file outside of them is answered like one that does not exist,
-    so that nobody can ask what else is on the disk.
+    With `roots`, a file outside of them is reported as missing, so that clients can't find out
+    what else is on the disk.
 
     Raises:
-        FileMissing: it is not there, or not a file, or not to be read.
-        UnsupportedFile: its extension is none of `extensions`.
+        FileMissing: there is no such file, it is no regular file, or it may not be read.
+        UnsupportedFile: its extension is not in `extensions`.
     """
     path = Path(os.path.normpath(text))
     real_path = _resolve(path, text)
@@ -59,10 +59,10 @@ def open_source(
 
 
 class Digests:
-    """SHA-256 of files, each computed once for as long as the file stays as it is.
+    """Cache of SHA-256 hashes, valid while size, times and inode of a file are unchanged.
 
-    Size, times and inode tell; of a file that was touched moments before it was hashed they do
-    not, because it may be touched again within the same tick of the clock.
+    A file that was modified just before it was hashed is not cached: it may be modified again
+    within the same tick of the clock.
     """
 
     TICK_S = 2.0
@@ -71,7 +71,7 @@ class Digests:
         self._known: dict[Path, tuple[tuple[int, ...], str]] = {}
 
     def __call__(self, path: Path) -> str:
-        """The hash of the file. Blocking."""
+        """Return the hash of the file. Blocking."""
         status = path.stat()
         state = (status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
         if (known := self._known.get(path)) and known[0] == state:
@@ -83,10 +83,10 @@ class Digests:
 
 
 def check_unchanged(source: Source) -> None:
-    """Make sure that what was read is what was hashed. Blocking.
+    """Check that the file still has the content that was hashed. Blocking.
 
     Raises:
-        ExtractionFailed: the file has other content now.
+        ExtractionFailed: the content has changed.
     """
     try:
         same = _hash(source.real_path, str(source.path)) == source.sha256

@@ -1,1 +1,1 @@
-"""query → hits."""
+"""Search: query → hits."""

@@ -1,4 +1,4 @@
-"""Which hits to hand over when there is room for so many tokens only."""
+"""Token budget: choose the hits that fit into a limited number of tokens."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,14 +8,14 @@ from quinion.model.record import Hit
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """The hits that fit, best first, and the tokens that they have together."""
+    """The hits that fit, best first, and their total number of tokens."""
 
     hits: tuple[Hit, ...]
     tokens: int
 
 
 def select(hits: Sequence[Hit], tokens: Sequence[int], budget: int) -> Selection:
-    """The best hits that fit; one that does not is passed over for smaller ones after it."""
+    """Select the best hits that fit; a hit that is too large is skipped for smaller ones."""
     chosen: list[Hit] = []
     used = 0
     for hit, size in zip(hits, tokens, strict=True):

@@ -1,10 +1,10 @@
-"""What a query must be."""
+"""Validation of search queries."""
 
 from quinion.errors import InvalidInput
 
 
 def check_query(query: str) -> None:
-    """Refuse a query without a word in it.
+    """Reject an empty query.
 
     Raises:
         InvalidInput: it is empty or only white space.
