@@ -1,8 +1,8 @@
-"""The only reader of the environment.
+"""Settings, read from environment variables; no other module reads the environment.
 
-One frozen object is built in `main` and passed down. A variable with a value that we
-cannot use refuses to start and is named, so that a typing error is never a silent default.
-Set but empty means unset, except where the description gives emptiness a meaning.
+One frozen object is built in `main` and passed down. An invalid value stops the start with an
+error that names the variable, so a typing error never becomes a silent default. An empty
+variable counts as unset, unless its description gives the empty value a meaning.
 """
 
 import os
@@ -40,7 +40,7 @@ def _expand(value: object) -> object:
 
 def _refuse_login(value: object) -> object:
     if isinstance(value, str) and "@" in value.partition("://")[2].partition("/")[0]:
-        raise ValueError("there is a login in it, which Chroma's client does not send. Take it out")
+        raise ValueError("it contains a login, which Chroma's client does not send. Remove it")
     return value
 
 
@@ -48,14 +48,14 @@ Folder = Annotated[Path, BeforeValidator(_expand)]
 
 
 class Settings(BaseModel):
-    """Everything that can be configured from outside; each field is one variable."""
+    """All settings; each field is one environment variable."""
 
     model_config = ConfigDict(frozen=True, populate_by_name=True)
 
     home: Folder = Field(
         default_factory=lambda: platformdirs.user_data_path("quinion", appauthor=False),
         validation_alias="QUINION_HOME",
-        description="Folder that holds everything that is kept.",
+        description="Folder for all data.",
     )
     model_dir: Folder | None = Field(
         default=None,
@@ -64,7 +64,7 @@ class Settings(BaseModel):
     )
     models: Folder = Field(
         default_factory=lambda known: known["home"] / "models",
-        description="Where the model is kept ready: in the home, for every server's folder.",
+        description="Folder of the prepared model: in the home, shared by all servers.",
     )
     embedding_engine: Literal["auto", "onnx", "ctranslate2"] = Field(
         default="auto",
@@ -84,8 +84,8 @@ class Settings(BaseModel):
         default=(),
         validation_alias="QUINION_ALLOWED_HOSTS",
         description=(
-            "Names, separated by commas, that clients may call this machine by, besides "
-            "localhost and its host name. `*` accepts any name."
+            "Comma-separated host names that clients may use for this machine, besides "
+            "localhost and its own host name. `*` accepts any name."
         ),
     )
     workers: int = Field(
@@ -93,7 +93,7 @@ class Settings(BaseModel):
         ge=1,
         le=256,
         validation_alias="QUINION_WORKERS",
-        description="Processes that read documents. Default: one for each core.",
+        description="Number of processes that read documents. Default: one per core.",
     )
     idle_seconds: float = Field(
         default=120.0,
@@ -101,8 +101,7 @@ class Settings(BaseModel):
         le=86_400,
         validation_alias="QUINION_IDLE_SECONDS",
         description=(
-            "Seconds for which an engine that was started in the background waits for another "
-            "client when its last one has gone."
+            "Seconds that a background engine keeps running after its last client has disconnected."
         ),
     )
     chroma_dir: Folder | None = Field(
@@ -111,7 +110,7 @@ class Settings(BaseModel):
         description=(
             "Folder that holds the store and its Chroma mirror. Unset: `/data/chroma` where that "
             "exists and is writable (as in a container), else inside the home. Set to empty: in "
-            "memory, nothing is kept."
+            "memory, without persistence."
         ),
     )
     chroma_in_memory: bool = Field(default=False, description="`CHROMA_PERSIST_DIR` set to empty.")
@@ -125,8 +124,7 @@ class Settings(BaseModel):
         default="on",
         validation_alias="QUINION_MIRROR",
         description=(
-            "Whether the store is mirrored to Chroma for other programs. `off`: Chroma is not "
-            "used at all."
+            "Whether the store is mirrored to Chroma for other programs. `off`: Chroma is not used."
         ),
     )
     api_key: Annotated[SecretStr | None, BeforeValidator(_strip)] = Field(
@@ -144,7 +142,7 @@ class Settings(BaseModel):
         ge=0.0,
         le=1.0,
         validation_alias="IMAGE_RATIO_THRESHOLD",
-        description="Average image-to-page-area ratio above which a document may be a picture.",
+        description="Average image-to-page-area ratio above which a document may be an image.",
     )
     document_store_port: int = Field(
         default=3002,
@@ -185,14 +183,14 @@ class Settings(BaseModel):
         le=8192,
         validation_alias="DOCVEC_CHUNK_SIZE",
         description=(
-            "Tokens that a chunk of DocVec has at most. The local model sees the first 254 of a "
-            "text, so more of them need another backend."
+            "Maximum number of tokens of a DocVec chunk. The local model reads the first 254 "
+            "tokens of a text, so larger chunks need another backend."
         ),
     )
     docvec_backend: Literal["local", "ollama", "openai", "mlx"] = Field(
         default="local",
         validation_alias="DOCVEC_BACKEND",
-        description="What embeds DocVec's texts: `local`, `ollama`, `openai` or `mlx`.",
+        description="Embedding backend of DocVec: `local`, `ollama`, `openai` or `mlx`.",
     )
     docvec_host: str | None = Field(
         default=None,
@@ -215,7 +213,7 @@ class Settings(BaseModel):
         gt=0,
         le=3600,
         validation_alias="DOCVEC_TIMEOUT",
-        description="Seconds that one request to the embedding service may take.",
+        description="Timeout in seconds for one request to the embedding service.",
     )
     doclibrary_port: int = Field(
         default=3005,
@@ -229,7 +227,7 @@ class Settings(BaseModel):
         ge=0,
         le=65535,
         validation_alias="MISTRAL_OCR_PORT",
-        description="Port of Mistral OCR, where `quinion serve` has it.",
+        description="Port of Mistral OCR, if `quinion serve` runs it.",
     )
     vision_url: str | None = Field(
         default=None,
@@ -280,7 +278,7 @@ class Settings(BaseModel):
 
     @classmethod
     def variables(cls) -> list[str]:
-        """The names of all variables that are read."""
+        """The names of all environment variables."""
         aliases = (field.validation_alias for field in cls.model_fields.values())
         return [alias for alias in aliases if isinstance(alias, str)]
 
@@ -291,7 +289,7 @@ class Settings(BaseModel):
         return alias if isinstance(alias, str) else "CHROMA_PERSIST_DIR"
 
     def dump(self) -> dict[str, Any]:
-        """All of it as JSON has it, secrets too: for another process of the same user."""
+        """All values in JSON form, including secrets, for another process of the same user."""
         secrets = {
             name: value.get_secret_value()
             for name in type(self).model_fields
@@ -300,7 +298,7 @@ class Settings(BaseModel):
         return {**self.model_dump(mode="json"), **secrets}
 
     def at(self, folder: Path | None) -> Self:
-        """These settings with all that is kept in another folder; None: as they are."""
+        """A copy with all data in another folder; `None` returns the settings unchanged."""
         if folder is None:
             return self
         places = {
@@ -313,7 +311,7 @@ class Settings(BaseModel):
 
     @property
     def chroma_folder(self) -> Path | None:
-        """The folder of the Chroma mirror; None = all in memory."""
+        """The folder of the Chroma mirror; `None` if everything is in memory."""
         if self.chroma_in_memory:
             return None
         if self.chroma_dir is not None:
