@@ -1,7 +1,7 @@
-"""Backups: all that a home keeps in one file, and a home restored from it.
+"""Backup of a home as one archive, and its restoration.
 
-Not in it is what can be made again: the mirror (from the store), the models, pictures of pages.
-Nor is what is not in the home: a registry in Redis.
+Excluded are files that can be rebuilt (the mirror, the models, page images) and data outside of
+the home (a registry in Redis).
 """
 
 import os
@@ -21,19 +21,19 @@ from quinion.store.factory import STORE, StorePlace
 
 BACKUPS = "backups"
 EXCLUDED_FOLDERS = frozenset({BACKUPS, STORE, "chroma", "models", "pictures"})
-"""Folders of a home that are not copied as they are; the store copies itself."""
+"""Folders of a home that are not copied; the store has its own method for that."""
 EXCLUDED_PREFIXES = ("engine.", "copying-")
-"""What the names of files begin with that mean nothing to another process."""
+"""Name prefixes of temporary and runtime files."""
 DATABASES = ".db"
 
 
 def back_up(settings: Settings, store: VectorStore) -> Path:
-    """Write an archive into the home, and say where it is.
+    """Write an archive into the home and return its path.
 
-    Writes wait while the store is copied, and all copies are of that moment.
+    Writes wait while the files are copied, so all copies show the same moment.
 
     Raises:
-        StoreUnavailable: something can't be read or written.
+        StoreUnavailable: a file can't be read or written.
         InvalidInput: the store is in memory.
     """
     home = settings.home
@@ -62,10 +62,10 @@ def back_up(settings: Settings, store: VectorStore) -> Path:
 
 
 def restore(place: StorePlace, file: Path) -> dict[str, Any]:
-    """Make a home of an archive, where there is none; the caller holds its lock.
+    """Restore an archive into an empty home, whose lock the caller holds.
 
     Raises:
-        InvalidInput: something is kept there already, or the archive is damaged.
+        InvalidInput: the home is not empty, or the archive is damaged.
     """
     home = place.home
     if place.folder is None:
@@ -75,10 +75,10 @@ def restore(place: StorePlace, file: Path) -> dict[str, Any]:
         copies = Path(name)
         manifest = unpack_archive(file, copies)
         if (copies / STORE).exists():
-            # Last of all: a home without a store can be restored again.
+            # The store is moved last, so that an interrupted restore leaves no complete home.
             parts = [path for path in copies.iterdir() if path.name != STORE]
         else:
-            parts = list(copies.iterdir())  # of quinion 0.1: it is migrated at its first use
+            parts = list(copies.iterdir())  # from quinion 0.1: migrated at first use
         for path in parts:
             shutil.move(path, home / path.name)
         if (copies / STORE).exists():
@@ -87,7 +87,7 @@ def restore(place: StorePlace, file: Path) -> dict[str, Any]:
 
 
 def _copy_home(home: Path, copies: Path, chroma: Path | None) -> None:
-    """All of it but the store. Files are linked: they are never changed, only removed."""
+    """Copy everything except the store. Files are linked: they are never changed, only removed."""
     found = [
         path
         for path in _files(home)
@@ -111,7 +111,7 @@ def _copy_home(home: Path, copies: Path, chroma: Path | None) -> None:
 def _link(path: Path, target: Path) -> None:
     try:
         os.link(path, target)
-    except OSError:  # a file system that has no links
+    except OSError:  # a file system without hard links
         shutil.copyfile(path, target)
 
 
@@ -142,6 +142,6 @@ def _check_empty(place: StorePlace) -> None:
     for path in kept:
         if path.exists():
             raise InvalidInput(
-                f"{path} is there already, and a backup is restored into an empty home only. "
+                f"{path} already exists, and a backup can be restored into an empty home only. "
                 "Set QUINION_HOME to another folder, or move this one away."
             )

@@ -12,20 +12,22 @@ T = TypeVar("T")
 
 
 async def in_thread(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-    """Run blocking work in a thread. A cancelled caller waits for its end, so that nothing goes
-    on writing unnoticed."""
+    """Run a blocking function in a thread.
+
+    A cancelled caller waits until the function returns, so that no write continues unnoticed.
+    """
     return await anyio.to_thread.run_sync(lambda: function(*args, **kwargs))
 
 
 class KeyedLock:
-    """A lock for each key, which exists only while it is in use."""
+    """Locks by key; a lock exists only while it is in use."""
 
     def __init__(self) -> None:
         self._locks: dict[Hashable, anyio.Lock] = {}
 
     @asynccontextmanager
     async def hold(self, key: Hashable) -> AsyncIterator[None]:
-        """Wait for the lock of `key`, and hold it."""
+        """Acquire the lock of `key` for the duration of the block."""
         lock = self._locks.setdefault(key, anyio.Lock())
         try:
             async with lock:
@@ -37,7 +39,7 @@ class KeyedLock:
 
 @contextmanager
 def as_raised() -> Iterator[None]:
-    """Around a group of tasks: what one of them raises, and not a group with that in it."""
+    """Raise the first error of an exception group instead of the group."""
     try:
         yield
     except BaseExceptionGroup as errors:
@@ -46,7 +48,7 @@ def as_raised() -> Iterator[None]:
 
 
 async def together(*jobs: Callable[[], Awaitable[object]]) -> None:
-    """Run the jobs side by side. The first that fails ends the others, and is what is raised."""
+    """Run the jobs concurrently. The first failure cancels the others and is raised."""
     failure: BaseException | None = None
     try:
         async with anyio.create_task_group() as group:
@@ -54,8 +56,9 @@ async def together(*jobs: Callable[[], Awaitable[object]]) -> None:
                 group.start_soon(_run, job)
     except BaseExceptionGroup as errors:
         failure = _first(errors)
-    # Raised out here, and let go of: an error that has its group for a context, or that is held by
-    # a frame of its own traceback, keeps all that the jobs have read until cycles are looked for.
+    # Raised outside the handler, and then deleted: an error that has the group as its context, or
+    # that a frame of its own traceback refers to, keeps all that the jobs have read in memory until
+    # the next garbage collection.
     try:
         if failure:
             raise failure
@@ -67,7 +70,7 @@ async def _run(job: Callable[[], Awaitable[object]]) -> None:
     try:
         await job()
     except anyio.get_cancelled_exc_class() as cancelled:
-        # The task group keeps it for a while; nobody asks where the job was.
+        # The task group keeps the exception for a while; its traceback is not needed.
         del job
         raise cancelled.with_traceback(None) from None
 

@@ -1,9 +1,9 @@
-"""The engine: one home, its lock, its workers, its model and its store.
+"""The engine: one home with its lock, workers, embedding model and store.
 
-Built once by the host of the servers and passed to them. The model is loaded at its first use.
+Each process builds one engine and passes it to its servers. The model is loaded at first use.
 
-What is acknowledged is on the disk, and a document is one transaction of the store: whatever
-happens to the process, all of it is there or nothing.
+Acknowledged writes are on the disk. A document is one store transaction, so after a crash it is
+there completely or not at all.
 """
 
 import sys
@@ -39,22 +39,22 @@ ENGINES = {
     "onnx": Numerics.ONNX,
     "ctranslate2": Numerics.CTRANSLATE2,
 }
-"""By the setting; what is not here is chosen by a trial."""
+"""Numerics by the value of QUINION_EMBEDDING_ENGINE; `auto` runs a benchmark instead."""
 
 SWITCH_INTERVAL_S = 0.001
-"""How long a thread may keep others from Python: a search goes through several hands, and while
-documents are taken in it would wait for each of them as long."""
+"""Longest time that a thread holds the interpreter lock. A search switches threads several times,
+and would wait this long at each switch while documents are ingested."""
 
 T = TypeVar("T")
 
 
 @dataclass(eq=False)
 class Engine:
-    """Everything that the servers share. Use `open_engine`.
+    """Shared resources of all servers. Use `open_engine`.
 
-    `model` is the local embedding model; `embedder` is the same, with texts cut to the length
-    that two of the contracts prescribe. A server that opens something of its own hands its
-    closing to `at_close`.
+    `model` is the local embedding model; `embedder` is the same model with texts truncated to the
+    length that two of the contracts prescribe. `at_close` registers a callback that closes a
+    server's own resources.
     """
 
     settings: Settings
@@ -70,26 +70,28 @@ class Engine:
         self._declared: dict[str, str | None] = {}
 
     def with_settings(self, settings: Settings) -> "Engine":
-        """This engine, for a server that has settings of its own."""
+        """A view of this engine for a server with different settings."""
         view = copy(self)
         view.settings = settings
         return view
 
     @cached_property
     def counter(self) -> "TokenCounter":
-        """Counts the tokens of texts as the local model has them. Blocking at the first use.
+        """Token counter of the local model. The first use blocks.
 
         Raises:
-            ModelUnavailable: the model, whose tokenizer it is, is not installed.
+            ModelUnavailable: the model, which has the tokenizer, is not installed.
         """
-        # Here, not above: it imports tokenizers, which a server may never need.
+        # Imported here because it imports tokenizers, which most servers never need.
         from quinion.embed.token_counter import TokenCounter  # noqa: PLC0415
 
         return TokenCounter.of(self.settings.model_dir, self.settings.models)
 
     def declare(self, collection: str, fingerprint: str | None) -> None:
-        """Say which model this collection's vectors come from, where it is not the local one;
-        None: not known yet. Until then, what needs no vectors can be done."""
+        """Declare the embedding model of a collection that does not use the local one.
+
+        `None` means that the model is not known yet: only operations without vectors work.
+        """
         self._declared[collection] = fingerprint
 
     async def search(
@@ -100,10 +102,10 @@ class Engine:
         where: Where | None = None,
         embedder: Embedder | None = None,
     ) -> list[Hit]:
-        """The chunks nearest in meaning to the query, best first.
+        """Semantic search: the chunks nearest to the query, best first.
 
         Raises:
-            InvalidInput: the query has no word in it.
+            InvalidInput: the query is empty.
             ModelUnavailable: the model cannot be loaded or run.
         """
         check_query(query)
@@ -118,8 +120,8 @@ class Engine:
         self, collection: str, vector: Vectors, limit: int, where: Where | None = None
     ) -> list[Hit]:
         """The chunks nearest to the vector, best first. Blocks."""
-        # A collection without a model was imported from another program, which used the one that
-        # the contracts prescribe.
+        # A collection without a model was imported from another program, which used the model
+        # that the contracts prescribe.
         if made_with := self.store.model(collection):
             self.check_model(collection, made_with)
         return self.store.search_vectors(collection, vector, limit, where)
@@ -127,23 +129,24 @@ class Engine:
     async def get(
         self, collection: str, *, ids: Sequence[str] | None = None, where: Where | None = None
     ) -> list[Record]:
-        """The records with these ids, or all that match."""
+        """Read the records with these ids, or all that match the filter."""
         return await in_thread(lambda: self.store.get(collection, ids=ids, where=where))
 
     async def count(self, selector: Selector) -> int:
-        """The number of selected records."""
+        """Count the selected records."""
         return await in_thread(self.store.count, selector)
 
     async def write(self, work: Callable[["Write"], T]) -> T:
-        """Do the work, which blocks, in one transaction: all of it is kept, or nothing.
+        """Run `work`, which may block, in one transaction.
 
-        Searches see it once it is complete. Once begun it is not cancelled: it takes a second.
+        Searches see the changes after the commit. A started transaction is not cancelled: it
+        takes about a second.
         """
 
         def run() -> T:
             with self.store.transaction() as transaction:
                 result = work(Write(self, transaction))
-            return result  # noqa: RET504 - for the type checker, a context may swallow errors
+            return result  # noqa: RET504 - to the type checker, a context may suppress errors
 
         return await in_thread(run)
 
@@ -152,12 +155,13 @@ class Engine:
         return await self.write(lambda write: sum(map(write.delete, selectors)))
 
     async def back_up(self) -> Path:
-        """Write all that the home keeps into an archive in it; see `keeping.back_up`."""
+        """Write an archive of the home into the home; see `backup.back_up`."""
         return await in_thread(back_up, self.settings, self.store)
 
     def check_model(self, collection: str, made_with: str) -> str:
-        """Make sure that a collection was made with the model that is configured for it; return
-        that model's fingerprint, empty where it is not known yet.
+        """Check that a collection was made with the model that is configured for it.
+
+        Return that model's fingerprint, or an empty string if it is not known yet.
 
         Raises:
             BadSetting: it was made with another model.
@@ -174,7 +178,7 @@ class Engine:
 
 
 class Write:
-    """A transaction of the store for the engine's users: it knows the embedding models."""
+    """Store transaction that also checks the embedding models of collections."""
 
     def __init__(self, engine: Engine, transaction: Transaction) -> None:
         self._engine = engine
@@ -185,7 +189,7 @@ class Write:
         self.delete_value = transaction.delete_value
 
     def upsert(self, collection: str, records: Sequence[Record], vectors: Vectors) -> None:
-        """Write records with their vectors, replacing those of the same ids.
+        """Write records with their vectors; records with the same ids are replaced.
 
         Raises:
             BadSetting: the collection was made with another model.
@@ -196,10 +200,10 @@ class Write:
 
 @asynccontextmanager
 async def open_engine(settings: Settings) -> AsyncIterator[Engine]:
-    """Take the home and build the engine on it.
+    """Lock the home and build the engine on it.
 
     Raises:
-        HomeInUse: another process has the home, or the vector store's folder.
+        HomeInUse: another process has locked the home or the store's folder.
         BadSetting: a folder cannot be used.
     """
     sys.setswitchinterval(SWITCH_INTERVAL_S)

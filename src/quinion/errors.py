@@ -1,45 +1,45 @@
-"""Every error that a caller can meet, as one tree.
+"""All errors that callers can handle, as one tree.
 
     QuinionError
     ├── InvalidInput            invalid_input          an argument is wrong
     ├── FileProblem
     │   ├── FileMissing         file_not_found         no such file, or outside the read roots
-    │   │   └── FileUnreadable  permission_denied      there, but not for this server to read
-    │   ├── UnsupportedFile     unsupported_file_type  an extension that we do not read
+    │   │   └── FileUnreadable  permission_denied      it exists, but this server may not read it
+    │   ├── UnsupportedFile     unsupported_file_type  an extension that is not supported
     │   ├── ExtractionFailed    extraction_failed      damaged, encrypted, too large, too slow
-    │   ├── NoContent           no_content             read well, but there is no text in it
-    │   └── NoChunks            no_chunks              text, but nothing to index
+    │   ├── NoContent           no_content             read successfully, but without any text
+    │   └── NoChunks            no_chunks              it has text, but no chunk to index
     ├── DocumentMissing         document_not_found
-    ├── ElementMissing          element_not_found      no figure, table or equation of that label
-    ├── OriginalMissing         original_missing       the library's copy of a file is gone
+    ├── ElementMissing          element_not_found      no figure, table or equation with that label
+    ├── OriginalMissing         original_missing       the library's copy of a file is missing
     ├── PolicyProblem
-    │   ├── PolicyMissing       policy_not_found       no policy of that source
+    │   ├── PolicyMissing       policy_not_found       no policy with that source
     │   ├── PolicyExists        policy_exists          the source is taken
-    │   ├── RevisionMissing     revision_not_found     no such revision of that policy
+    │   ├── RevisionMissing     revision_not_found     the policy has no such revision
     │   ├── RevisionExists      revision_exists        the revision's id is taken
     │   ├── RevisionOverlap     revision_overlap       two revisions would be in force at once
-    │   ├── SoleRevision        sole_active_revision   the last one in force may not be deleted
+    │   ├── SoleRevision        sole_active_revision   the last active one may not be deleted
     │   └── SectionMissing      section_not_found
-    ├── InvalidDate             invalid_date           a date that is not YYYY-MM-DD, or not a day
+    ├── InvalidDate             invalid_date           not YYYY-MM-DD, or not a calendar day
     ├── RegistryUnavailable     registry_unavailable   the policy registry does not answer
     ├── StoreUnavailable        store_unavailable      the vector store does not answer
-    ├── Busy                    busy                   more is asked for at once than can be done
-    ├── HomeInUse               home_in_use            another process holds the home
+    ├── Busy                    busy                   too many concurrent requests
+    ├── HomeInUse               home_in_use            another process has locked the home
     ├── ModelUnavailable        embedding_failed       the embedding model cannot be loaded or run
-    ├── EnricherUnavailable     enricher_unavailable   the vision model does not answer, or not well
+    ├── EnricherUnavailable     enricher_unavailable   the vision model does not answer correctly
     ├── ToolMissing             tool_missing           an external program is not installed
-    ├── ExtraMissing            extra_missing          a package of one of our extras is not
-    └── BadSetting              bad_setting            a variable has a value that we can't use
+    ├── ExtraMissing            extra_missing          a package of an extra is not installed
+    └── BadSetting              bad_setting            a variable has an invalid value
 
-`code` is what the servers and the CLI translate from; the message says what is wrong and
-what to do next, and is written for the person who will read it.
+Servers and the CLI map each `code` to an error of their own. The message says what is wrong
+and what to do next.
 """
 
 from pathlib import Path
 
 
 class QuinionError(Exception):
-    """Something that the caller can understand and act on."""
+    """Base class of errors that a caller can handle."""
 
     code = "internal_error"
 
@@ -53,7 +53,7 @@ class InvalidInput(QuinionError):
 
 
 class FileProblem(QuinionError):
-    """A file that cannot be taken in."""
+    """A file that cannot be ingested."""
 
 
 class FileMissing(FileProblem):
@@ -93,7 +93,7 @@ class OriginalMissing(QuinionError):
 
 
 class PolicyProblem(QuinionError):
-    """A policy or revision that is not as the caller thinks."""
+    """A missing or conflicting policy or revision."""
 
 
 class PolicyMissing(PolicyProblem):

@@ -1,4 +1,4 @@
-"""The folders of a home: where its store is, and the locks on them."""
+"""Folders of a home: the location of its store, locks and permissions."""
 
 import logging
 import os
@@ -19,10 +19,10 @@ OWNER_ONLY = 0o077
 
 
 def store_place(settings: Settings) -> StorePlace:
-    """Where the store of these settings is.
+    """The location of the store for these settings.
 
-    In the home; or in the folder that CHROMA_PERSIST_DIR names, beside Chroma's files, so that
-    the folder is self-contained.
+    The store is in the home, or in the folder that CHROMA_PERSIST_DIR names, beside Chroma's
+    files, so that this folder is self-contained.
     """
     mirror = settings.chroma_folder
     folder = None
@@ -35,7 +35,7 @@ def store_place(settings: Settings) -> StorePlace:
 
 
 def _is_same(one: Path, other: Path) -> bool:
-    """Whether both lead to one folder, by whatever symlinks and mounts."""
+    """Whether both paths lead to the same folder, through any symlinks and mounts."""
     try:
         return one.samefile(other)
     except OSError:  # one of them does not exist yet
@@ -44,10 +44,10 @@ def _is_same(one: Path, other: Path) -> bool:
 
 @contextmanager
 def hold_home(settings: Settings) -> Iterator[FolderLock]:
-    """Take the home, and the folder of its store where that is elsewhere, for this process.
+    """Lock the home for this process, and the folder of its store if that is elsewhere.
 
     Raises:
-        HomeInUse: another process has one of them.
+        HomeInUse: another process has locked one of them.
         BadSetting: one of them cannot be used.
     """
     with ExitStack() as stack:
@@ -59,17 +59,17 @@ def hold_home(settings: Settings) -> Iterator[FolderLock]:
         if place.folder and place.folder.parent != settings.home:
             stack.enter_context(hold(place.folder.parent, __version__))
         elif isinstance(place.target, Path):
-            # Another home may be pointed at it. What is wrong with a mirror stops nobody.
+            # Another home may use the same mirror. A mirror that can't be locked is no failure.
             with suppress(BadSetting):
                 stack.enter_context(hold(place.target, __version__))
         yield lock
 
 
 def make_private(home: Path) -> None:
-    """Let only the owner read the home and all that is in it.
+    """Restrict the home and everything in it to its owner.
 
-    A home of the right mode was made so before, with everything in it: the umask sees to that.
-    One that belongs to another user, as some volumes of containers do, stays as it is.
+    A home that already has the right mode is skipped: the umask covers new files. A home that
+    belongs to another user, as some container volumes do, is left as it is.
     """
     try:
         if home.stat().st_mode & OWNER_ONLY == 0:
@@ -79,6 +79,6 @@ def make_private(home: Path) -> None:
                 path = Path(parent) / name
                 if not path.is_symlink():
                     path.chmod(path.stat().st_mode & ~OWNER_ONLY)
-        home.chmod(0o700)  # last, so that a walk that was cut short is done again
+        home.chmod(0o700)  # last, so that an interrupted walk is repeated
     except OSError as error:
-        log.warning("%s may be read by other users: its mode can't be changed (%s)", home, error)
+        log.warning("Other users may read %s: its mode can't be changed (%s)", home, error)
