@@ -1,4 +1,4 @@
-"""The policy registry: in SQLite inside the home, or in Redis."""
+"""Policy registry, in SQLite inside the home or in Redis."""
 
 from pathlib import Path
 
@@ -10,23 +10,23 @@ __all__ = ["PolicyRegistry", "open_registry"]
 
 
 def open_registry(path: Path, redis_url: str | None = None) -> PolicyRegistry:
-    """The registry in Redis where an address is given, else in the file at `path`.
+    """Open the registry in Redis if there is an address, else in the file at `path`.
 
-    Redis that does not answer is met at the first use, not here.
+    A Redis server that does not answer is reported at the first use, not here.
 
     Raises:
-        ExtraMissing: an address is given, and the package for Redis is not installed.
-        BadSetting: the address is not one of Redis.
+        ExtraMissing: there is an address, but the package for Redis is not installed.
+        BadSetting: the address is no Redis address.
         RegistryUnavailable: the file cannot be opened.
     """
     if not redis_url:
         return PolicyRegistry(SqliteStorage(path))
-    # Imported here because it is slow to import, and few have it configured or installed.
+    # Imported here because the import is slow, and few users have Redis.
     try:
         from quinion.store.policies.redis import RedisStorage  # noqa: PLC0415
     except ImportError as error:
         raise ExtraMissing(
-            f"REDIS_URL is set, but Redis cannot be spoken to: {error}. "
+            f"REDIS_URL is set, but the Redis client cannot be imported: {error}. "
             "Run: pip install 'quinion[redis]'"
         ) from error
     return PolicyRegistry(RedisStorage(redis_url))

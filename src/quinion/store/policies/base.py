@@ -1,12 +1,12 @@
-"""What the policy registry asks of the place where it is kept.
+"""Storage protocol of the policy registry.
 
-An adapter keeps policies and revisions and knows no rule about them. Calls block and may
-come from any thread. Each is atomic, beside other threads and other processes too: a
-change happens whole or not at all, and a read sees one moment.
+An adapter stores policies and revisions, without any rules about them. All methods block and are
+thread-safe. Each is atomic, also with respect to other processes: a change is made completely or
+not at all, and a read sees one snapshot.
 
-All raise RegistryUnavailable when the place does not answer or holds an entry that makes
-no sense. Such an entry is named, never left out: an answer without it could be the wrong
-revision.
+All methods raise RegistryUnavailable if the storage does not answer or has an invalid entry. The
+error names the entry. Invalid entries are never skipped: without one, an answer could be the
+wrong revision.
 """
 
 from collections.abc import Callable, Sequence
@@ -20,31 +20,32 @@ Planner = Callable[[Sequence[Revision]], Plan]
 
 
 class PolicyStorage(Protocol):
-    """One shelf of revisions for each policy."""
+    """Storage of policies, each with its revisions."""
 
     def add_policy(self, policy: Policy) -> bool:
-        """Keep a new policy; False, and nothing done, where its source is taken."""
+        """Add a new policy; return false, without any change, if its source is taken."""
         ...
 
     def read_policies(self, source: str | None = None) -> list[Policy]:
-        """All policies, or the one of that source, if there is one."""
+        """Read all policies, or the one with that source, if there is one."""
         ...
 
     def read_revisions(self, source: str | None = None) -> dict[str, list[Revision]]:
-        """The revisions of all policies or of one, by source.
+        """Read the revisions of all policies or of one, by source.
 
         A policy without revisions has an empty list; one that is not registered has no entry.
         """
         ...
 
     def change(self, source: str, planner: Planner, now: datetime) -> Plan | None:
-        """Plan from the revisions that are there, and write what the plan says.
+        """Call the planner with the current revisions, and write its plan.
 
-        Nothing can change between the two; where others write at once, the planner may be
-        called again. What it raises is passed on, with nothing written. None: no such policy.
+        Both happen atomically; with concurrent writers the planner may be called again. Its
+        exceptions are propagated, and nothing is written then. Returns `None` if there is no such
+        policy.
         """
         ...
 
     def close(self) -> None:
-        """Let go of files and connections."""
+        """Close files and connections."""
         ...

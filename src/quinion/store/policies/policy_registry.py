@@ -1,13 +1,12 @@
-"""The policy registry: the source of truth for which text of a policy holds when.
+"""Policy registry: the source of truth for which text of a policy is in force when.
 
-The rules are those of `model.revisions`, the keeping is an adapter's; this is where they
-meet, so that both adapters answer alike. As of the adapters, each call is atomic and may
-come from any thread, and a refused one changes nothing. Any call raises
-RegistryUnavailable; when a connection breaks during a change, the change may have been
-made all the same, so look before trying again.
+It combines the rules of `model.revisions` with a storage adapter, so both adapters give the same
+answers. Each call is atomic and thread-safe, and a rejected one changes nothing. Any call may
+raise RegistryUnavailable. If a connection breaks during a change, the change may have been made:
+read before a retry.
 
-Policies are neither renamed nor deleted: the contract has neither, and a title is written
-on every chunk.
+Policies are neither renamed nor deleted: the contract has no such operation, and every chunk
+contains the title.
 """
 
 from datetime import UTC, date, datetime
@@ -35,10 +34,10 @@ from quinion.store.policies.base import Planner, PolicyStorage
 
 
 class PolicyRegistry:
-    """Policies and their revisions, wherever they are kept.
+    """Registered policies and their revisions.
 
-    What is asked of a source that is not registered raises PolicyMissing, and of a revision that
-    it does not have RevisionMissing.
+    Methods raise PolicyMissing for a source that is not registered, and RevisionMissing for a
+    revision that the policy does not have.
     """
 
     def __init__(self, storage: PolicyStorage) -> None:
@@ -48,7 +47,7 @@ class PolicyRegistry:
         """Register a policy.
 
         Raises:
-            PolicyExists: its source is registered already.
+            PolicyExists: its source is already registered.
         """
         policy = draft.register(_now())
         if not self._storage.add_policy(policy):
@@ -66,7 +65,7 @@ class PolicyRegistry:
         return sorted(self._storage.read_policies(), key=lambda policy: policy.source)
 
     def create_revision(self, source: str, draft: RevisionDraft) -> Plan:
-        """Register a revision as `processing`; the plan's `others` have given way to it.
+        """Register a revision as `processing`; the plan's `others` were ended by it.
 
         Raises:
             InvalidInput, RevisionExists, RevisionOverlap: see `plan_creation`.
@@ -83,16 +82,16 @@ class PolicyRegistry:
         return newest_first(self._read(source))
 
     def list_all_revisions(self) -> dict[str, list[Revision]]:
-        """The revisions of every policy, newest first, by source, as of one moment."""
+        """The revisions of every policy, newest first, by source, in one snapshot."""
         found = self._storage.read_revisions()
         return {source: newest_first(found[source]) for source in sorted(found)}
 
     def get_effective_revision(self, source: str, day: date) -> Revision | None:
-        """The revision in force on a day; `EffectiveDateResolver` also says why there is none."""
+        """The revision in force on a day; `EffectiveDateResolver` also gives reasons for none."""
         return resolve(source, self._read(source), day).revision
 
     def edit_revision(self, source: str, revision_id: str, edit: RevisionEdit) -> Plan:
-        """Change label, dates or notes.
+        """Change the label, dates or notes of a revision.
 
         Raises:
             InvalidInput, RevisionOverlap: see `plan_edit`.
@@ -100,12 +99,12 @@ class PolicyRegistry:
         return self._change(source, lambda known: plan_edit(source, known, revision_id, edit))
 
     def update_revision(self, source: str, revision_id: str, update: RevisionUpdate) -> Revision:
-        """Record how ingestion went, and return the revision as it is now."""
+        """Record the result of ingestion, and return the new state of the revision."""
         plan = self._change(source, lambda known: plan_update(source, known, revision_id, update))
         return plan.revision
 
     def delete_revision(self, source: str, revision_id: str) -> Revision:
-        """Take a revision out, and return what it was.
+        """Delete a revision, and return its last state.
 
         Raises:
             SoleRevision: it is the only active one.
@@ -114,11 +113,11 @@ class PolicyRegistry:
         return plan.revision
 
     def ping(self) -> None:
-        """Do nothing, if the registry answers."""
+        """Check that the registry answers."""
         self._storage.read_policies("")
 
     def close(self) -> None:
-        """Let go of files and connections."""
+        """Close files and connections."""
         self._storage.close()
 
     def _read(self, source: str) -> list[Revision]:
@@ -139,7 +138,7 @@ def _now() -> datetime:
 
 
 def _check_encodable(source: str) -> str:
-    """Text that is not Unicode names no policy, and no adapter could ask for it."""
+    """Reject text that can't be encoded: no policy has such a source, and no adapter accepts it."""
     try:
         source.encode()
     except UnicodeEncodeError as error:

@@ -1,22 +1,22 @@
-"""The registry in Redis, with the keys, types and scores of the spec.
+"""Registry storage in Redis, with the keys, types and scores of the spec.
 
     policy:{source}                         hash        one policy
     policy_revision:{source}:{revision_id}  hash        one revision
     policy_revisions:{source}               sorted set  revision ids, by days since the epoch
     policies_all                            set         all sources
 
-Other programs read and write these keys too. Every field of a hash is always there, and
-None is the empty string. A change writes only the fields that it changes.
+Other programs read and write these keys too. A hash always has all fields, and `None` is the empty
+string. A change writes only the fields that it changes.
 
-Where another program lets a hash and its score disagree, the hash is right, and the next
-change mends the score: days are looked up in the hashes.
+If another program makes a hash and its score disagree, the hash is right, and the next change
+corrects the score: days are looked up in the hashes.
 
-A read is one script, so it sees one moment. A change watches every key that it decides on
-and writes in one MULTI/EXEC; when another writer was first, it starts again. The keys of
-one policy lie in several slots, so a Redis Cluster will not do.
+A read is one script, so it sees one snapshot. A change watches every key that it depends on and
+writes in one MULTI/EXEC; if another writer was first, it starts again. The keys of one policy
+are in several slots, so Redis Cluster is not supported.
 
-Redis that is down is an error within seconds: nothing is retried and nothing falls back.
-What it has acknowledged survives its own crash with `appendonly yes`, `appendfsync always`.
+A Redis that is down is reported as an error within seconds: there is no retry and no fallback.
+Acknowledged changes survive a crash of Redis with `appendonly yes`, `appendfsync always`.
 """
 
 import random
@@ -38,7 +38,7 @@ from quinion.model.revisions import Plan
 from quinion.store.policies.base import Planner, PolicyStorage
 from quinion.store.policies.rows import Plain, invalid_entry, read_entry, row_of
 
-# An address may set its own: redis://host:6379/0?socket_timeout=5
+# Defaults, which an address may override: redis://host:6379/0?socket_timeout=5
 CONNECT_TIMEOUT_S = 1.0
 SOCKET_TIMEOUT_S = 2.0
 CONTENTION_TIMEOUT_S = 10.0
@@ -46,8 +46,8 @@ MAX_PAUSE_S = 0.02
 
 _SOURCES = "policies_all"
 
-# ARGV: the highest score wanted, and a source (all that are registered when it is left out).
-# Replies, for each source: it, the policy's hash, and each revision's id and hash.
+# ARGV: the highest score, and a source (all registered ones if omitted).
+# Reply for each source: the source, the policy's hash, and each revision's id and hash.
 _READ = """
 local function read(command, key, ...)
   local reply = redis.pcall(command, key, ...)
@@ -71,11 +71,11 @@ _NO_REVISIONS = "-inf"
 _Entry = TypeVar("_Entry", Policy, Revision)
 _Result = TypeVar("_Result")
 _Flat = Sequence[str]
-"""A hash as the script replies it: names and values in turn."""
+"""A hash in a reply of the script: alternating names and values."""
 
 
 class RedisStorage(PolicyStorage):
-    """A pool of connections; the first is made at the first use."""
+    """Storage with a pool of connections; the first is opened at the first use."""
 
     def __init__(self, url: str) -> None:
         self._redis = _connect(url)
@@ -85,7 +85,7 @@ class RedisStorage(PolicyStorage):
         def attempt(pipe: Pipeline) -> bool:
             key = _policy_key(policy.source)
             pipe.watch(key)
-            # Asked only so that a key of another type is met before the first write.
+            # Fails if the key has another type, before the first write.
             pipe.sismember(_SOURCES, policy.source)
             if pipe.exists(key):
                 return False
@@ -135,12 +135,12 @@ class RedisStorage(PolicyStorage):
     def _read(
         self, client: redis.Redis, source: str | None, newest: str
     ) -> list[tuple[str, _Flat, list[tuple[str, _Flat]]]]:
-        """The registered policies of the script's reply."""
+        """Run the script; return the registered policies of its reply."""
         wanted = [] if source is None else [source]
         replies = client.eval(_READ, 0, newest, *wanted)
         for name, policy, _ in replies:
             if not policy and source is None:
-                why = f"{_SOURCES} names it, but it is not there"
+                why = f"{_SOURCES} names it, but it does not exist"
                 raise invalid_entry(self._place(_policy_key(name)), why)
         return [reply for reply in replies if reply[1]]
 
@@ -154,7 +154,7 @@ class RedisStorage(PolicyStorage):
         }
 
     def _entry(self, kind: type[_Entry], key: str, flat: _Flat, **named: str) -> _Entry:
-        """Read the hash at a key, whose fields must have the values that the key names."""
+        """Parse the hash at a key; its fields must agree with the key."""
         place = self._place(key)
         entry = read_entry(kind, dict(zip(flat[::2], flat[1::2], strict=True)), place)
         for name, wanted in named.items():
@@ -166,7 +166,7 @@ class RedisStorage(PolicyStorage):
         return f"{key} (Redis at {self._address})"
 
     def _transact(self, attempt: Callable[[Pipeline], _Result]) -> _Result:
-        """Attempt until no other writer comes between the reading and the writing."""
+        """Retry until no other writer interferes between read and write."""
         deadline = time.monotonic() + CONTENTION_TIMEOUT_S
         with self._failures():
             while time.monotonic() < deadline:
@@ -174,10 +174,10 @@ class RedisStorage(PolicyStorage):
                     result = attempt(pipe)
                     pipe.execute()
                     return result
-                time.sleep(random.uniform(0, MAX_PAUSE_S))  # noqa: S311 - to part the writers
+                time.sleep(random.uniform(0, MAX_PAUSE_S))  # noqa: S311 - jitter between writers
         raise RegistryUnavailable(
-            f"The policy registry in Redis at {self._address} is being changed by other "
-            "programs all the time. Try again."
+            f"The policy registry in Redis at {self._address} is changed by other programs too "
+            "often. Try again."
         )
 
     @contextmanager
@@ -200,22 +200,22 @@ def _connect(url: str) -> redis.Redis:
             socket_connect_timeout=CONNECT_TIMEOUT_S,
             socket_timeout=SOCKET_TIMEOUT_S,
             retry=Retry(NoBackoff(), 0),
-            # The third version of the protocol would bring messages that nobody asked for.
+            # Protocol version 3 would bring unsolicited push messages.
             protocol=2,
         )
         pool = client.connection_pool
-        pool.connection_class(**pool.connection_kwargs)  # meets an option that does not exist
+        pool.connection_class(**pool.connection_kwargs)  # fails with an unknown option
     except (ValueError, TypeError):
-        # Not from the cause, and not in its words: they may show the password.
+        # Without the cause and its message: they may contain the password.
         raise BadSetting(
-            "REDIS_URL is not an address of Redis. Write it like redis://localhost:6379/0, "
+            "REDIS_URL is not a Redis address. Write it like redis://localhost:6379/0, "
             "rediss://… for TLS, or unix:///path/to/socket; percent-encode a password."
         ) from None
     return client
 
 
 def _address(client: redis.Redis) -> str:
-    """Where it is, without the name and password that the URL may have."""
+    """The address without user name and password."""
     options = client.connection_pool.connection_kwargs
     if "path" in options:
         return str(options["path"])
@@ -225,8 +225,8 @@ def _address(client: redis.Redis) -> str:
 def _write_revision(pipe: Pipeline, before: Revision | None, after: Revision) -> None:
     key, row = _revision_key(after.source, after.revision_id), row_of(after)
     if before is None:
-        pipe.delete(key)  # no entry names it: what is there was left behind by a crash
-    else:  # what another program wrote in the other fields stays to the letter
+        pipe.delete(key)  # the index does not have it: a leftover of a crash
+    else:  # keep the other fields exactly as another program wrote them
         row = dict(row.items() - row_of(before).items())
     if row:
         _write(pipe, key, row)

@@ -1,11 +1,11 @@
-"""Policies and revisions as named plain values, the form in which a registry keeps them.
+"""Serialization of policies and revisions as rows of plain values.
 
-The names are the fields of the spec's hashes. Days and moments are ISO 8601 (moments in
-UTC), None is None: SQLite keeps these as they are, Redis as text.
+The names are the fields of the spec's hashes. Dates and times are ISO 8601 (times in UTC), and
+`None` is `None`: SQLite stores these values as they are, Redis as text.
 
-Reading is strict about what decides an answer (dates, status, category, counts) and takes
-other programs' habits where they cannot mislead: None as empty or left out, a moment
-without a zone as UTC, 9999-12-31 as no end.
+Parsing is strict about values that affect answers (dates, status, category, counts). It accepts
+other programs' conventions where they are unambiguous: empty or omitted values for `None`, times
+without a zone as UTC, 9999-12-31 for no end.
 """
 
 from collections.abc import Callable, Mapping
@@ -24,15 +24,15 @@ _Entry = TypeVar("_Entry", Policy, Revision)
 
 
 def row_of(entry: Policy | Revision) -> dict[str, Plain]:
-    """All fields of an entry, in the order of the spec."""
+    """Convert an entry to a row, with the fields in the order of the spec."""
     return {field.name: _plain(getattr(entry, field.name)) for field in fields(entry)}
 
 
 def read_entry(kind: type[_Entry], row: Mapping[str, Plain], place: str) -> _Entry:
-    """The reverse of `row_of`.
+    """Parse a row of `row_of`.
 
     Raises:
-        RegistryUnavailable: the row makes no sense; the message names its place.
+        RegistryUnavailable: the row is invalid; the message names its place.
     """
     try:
         return kind(**{name: _read(row, name) for name in kind.__dataclass_fields__})
@@ -41,15 +41,15 @@ def read_entry(kind: type[_Entry], row: Mapping[str, Plain], place: str) -> _Ent
 
 
 def invalid_entry(place: str, why: str) -> RegistryUnavailable:
-    """The error for an entry that cannot be understood."""
+    """Build the error for an entry that cannot be parsed."""
     return RegistryUnavailable(
-        f"The policy registry's entry {place} makes no sense: {why.rstrip('.')}. "
+        f"The policy registry's entry {place} is invalid: {why.rstrip('.')}. "
         "Another program must have written it; correct or delete the entry."
     )
 
 
 def _plain(value: object) -> Plain:
-    if isinstance(value, date):  # a moment is one, too
+    if isinstance(value, date):  # datetime is a subclass
         return value.isoformat()
     if value is None or isinstance(value, int):
         return value
@@ -107,4 +107,4 @@ _FIELDS: Mapping[str, tuple[Callable[[str], Any], Any]] = {
     "ingested_at": (_moment, None),
     "error": (str, None),
 }
-"""How the text of each field is read, and what stands for one that is empty or left out."""
+"""Parser of each field, and the value of an empty or omitted field."""

@@ -1,8 +1,8 @@
-"""The registry as one SQLite file in the home: no daemon, nothing to configure.
+"""Registry storage in one SQLite file in the home, without daemon or configuration.
 
-Write-ahead log with `synchronous=FULL`: what was acknowledged is on the disk. A change
-takes the write lock before it reads (`BEGIN IMMEDIATE`), so what it decides on is what it
-changes, whichever thread or process comes second.
+The write-ahead log with `synchronous=FULL` puts acknowledged changes on the disk. A change
+acquires the write lock before it reads (`BEGIN IMMEDIATE`), so no other thread or process can
+write in between.
 """
 
 import sqlite3
@@ -54,9 +54,9 @@ PRAGMA user_version=1;
 COMMIT;
 """
 VERSION = 1
-"""The version of this schema. Files of quinion 0.1 have it too, and say 0."""
+"""The version of this schema. Files of quinion 0.1 have the same schema with version 0."""
 
-# One statement, so it sees one moment. A policy without revisions has one row, of its name.
+# One statement, so it sees one snapshot. A policy without revisions has one row with its name.
 _REVISIONS = """
 SELECT policies.source AS policy, revisions.* FROM policies
 LEFT JOIN revisions ON revisions.source = policies.source
@@ -65,7 +65,7 @@ WHERE :source IS NULL OR policies.source = :source
 
 
 class SqliteStorage(PolicyStorage):
-    """One connection, used by one thread at a time."""
+    """Storage with one connection, used by one thread at a time."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -119,13 +119,14 @@ class SqliteStorage(PolicyStorage):
 
     def _insert(self, verb: str, table: str, row: dict[str, Plain]) -> int:
         columns, values = ", ".join(row), ", ".join(f":{name}" for name in row)
-        # Verb, table and columns are words of our own; the values are bound.
+        # Verb, table and columns are constants of this module; the values are bound.
         statement = f"{verb} INTO {table} ({columns}) VALUES ({values})"
         return self._database.execute(statement, row).rowcount
 
     @contextmanager
     def _transaction(self) -> Iterator[None]:
-        """Begun by the first write: committed when the block ends, else rolled back."""
+        """Transaction that starts with the first write: committed at the end of the block, or
+        rolled back if it raises."""
         with self._lock, self._failures(), self._database:
             yield
 
@@ -143,8 +144,8 @@ class SqliteStorage(PolicyStorage):
 
 
 def _open(path: Path) -> sqlite3.Connection:
-    with suppress(OSError):  # SQLite says what is wrong with the folder
-        path.touch(mode=0o600)  # and so are the files that SQLite puts beside it
+    with suppress(OSError):  # SQLite reports what is wrong with the folder
+        path.touch(mode=0o600)  # SQLite creates its other files with the same mode
     database = sqlite3.connect(
         path, timeout=BUSY_TIMEOUT_S, check_same_thread=False, isolation_level="IMMEDIATE"
     )
@@ -164,7 +165,7 @@ def _open(path: Path) -> sqlite3.Connection:
 
 
 def _switch_to_log(database: sqlite3.Connection) -> None:
-    """SQLite does not wait with this while another writes to a new file: it refuses at once."""
+    """Switch to WAL with retries: SQLite fails at once if another process writes a new file."""
     give_up_at = time.monotonic() + BUSY_TIMEOUT_S
     while True:
         try:
