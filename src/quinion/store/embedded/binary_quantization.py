@@ -1,12 +1,12 @@
-"""One bit for each number of each vector: which of very many vectors may be the nearest.
+"""Binary quantization: one bit per dimension, to find candidates for the nearest vectors.
 
-A bit says on which side of the collection's centre the number lies. Where two vectors are near
-each other few of their bits differ, and a million codes are compared in some ten milliseconds,
-whatever filter lies on them. So a few thousand slots are found that have the nearest vectors
-among them, and the vectors themselves decide. docs/benchmarks.md says how seldom one is missed.
+A bit is set if the number is greater than that of the collection's centre. The codes of near
+vectors differ in few bits, and a million codes are compared in about ten milliseconds with any
+filter. So a few thousand candidates are found, which are then compared exactly.
+docs/benchmarks.md shows how rarely a nearest vector is missed.
 
-In memory the codes lie in planes, the first 64 bits of all vectors together, then the next,
-which is what makes comparing quick. In their file they lie row after row, as vectors do.
+In memory the codes are stored in planes, the first 64 bits of all vectors, then the next 64,
+which makes the comparison fast. In their file they are stored row by row, like vectors.
 """
 
 import threading
@@ -22,35 +22,35 @@ from quinion.store.embedded.vector_file import VectorFile
 WORD = np.dtype("<u8")
 WORD_BITS = 64
 BATCH_CODES = 8_192
-"""Codes that are compared in one go: what a processor keeps close at hand."""
+"""Codes per comparison step: they fit into the processor's cache."""
 SPARSE_RATIO = 4
-"""Where one in so many slots is unmasked or fewer, their codes are gathered first."""
+"""If at most one in this many slots is in the mask, their codes are gathered first."""
 GROWTH = 1.125
-"""How much more room is made than is needed, so that it is not made with every write."""
+"""Growth factor of the array, so that not every write has to copy it."""
 MASKED = np.iinfo(np.uint16).max
-"""More bits than there are in a code."""
+"""Difference of slots that are not in the mask: more bits than a code has."""
 
 Words = NDArray[np.uint64]
 Differences = NDArray[np.uint16]
 
 
 class Codes:
-    """The codes of one collection, made with its centre; `path` None: in memory alone."""
+    """Binary codes of one collection and its centre; in memory if `path` is `None`."""
 
     def __init__(self, path: Path | None, centre: Vectors) -> None:
         self._centre = centre
         self._rows = VectorFile(path, -(-len(centre) // WORD_BITS), WORD)
-        # A copy in any case: the file is mapped to be read only.
+        # Always a copy: the file is mapped read-only.
         self._planes: Words = np.array(self._rows.all().T, order="C")
         self._count = len(self._rows)
         self._lock = threading.Lock()
 
     def __len__(self) -> int:
-        """How many slots have a code."""
+        """The number of slots with a code."""
         return self._count
 
     def write(self, slots: Slots, vectors: Vectors) -> None:
-        """Put the code of each vector at its place."""
+        """Write the code of each vector to its slot."""
         codes = encode(vectors, self._centre)
         with self._lock:
             self._rows.write(slots, codes)
@@ -62,8 +62,10 @@ class Codes:
             self._count = len(self._rows)
 
     def nearest(self, vector: Vectors, mask: Mask, count: int) -> Slots:
-        """At least `count` of the masked slots, if there are so many, in ascending order: those
-        whose codes differ least from that of the vector."""
+        """Find the slots in the mask whose codes differ least from that of the vector.
+
+        Returns at least `count` slots, if the mask has that many, in ascending order.
+        """
         [code] = encode(vector.reshape(1, -1), self._centre)
         planes = self._planes
         mask = mask[: min(self._count, planes.shape[1])]
@@ -75,16 +77,16 @@ class Codes:
         return _find_smallest(differences, count)
 
     def sync(self) -> None:
-        """Have all that was written on the disk."""
+        """Flush all writes to the disk."""
         self._rows.sync()
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         self._rows.close()
 
 
 def encode(vectors: Vectors, centre: Vectors) -> Words:
-    """The code of each vector, a row for each."""
+    """Compute the code of each vector, one per row."""
     bits = np.packbits(vectors > centre, axis=1)
     codes = np.zeros((len(vectors), -(-len(centre) // WORD_BITS) * WORD.itemsize), np.uint8)
     codes[:, : bits.shape[1]] = bits
@@ -92,7 +94,7 @@ def encode(vectors: Vectors, centre: Vectors) -> Words:
 
 
 def _compare(planes: Words, code: Words) -> Differences:
-    """By how many bits each of the codes differs from this one."""
+    """Count the bits in which each of the codes differs from this one."""
     count = planes.shape[1]
     differences = np.empty(count, np.uint16)
     for start in range(0, count, BATCH_CODES):
@@ -105,7 +107,7 @@ def _compare(planes: Words, code: Words) -> Differences:
 
 
 def _find_smallest(differences: Differences, count: int) -> Slots:
-    """Where the smallest are, with all that are as small as the last of them."""
+    """Find the smallest differences, including all ties with the last one."""
     unmasked = differences[differences < MASKED]
     cumulative = np.cumsum(np.bincount(unmasked))
     limit = np.searchsorted(cumulative, count) if count < len(unmasked) else MASKED - 1

@@ -1,8 +1,8 @@
-"""Sets of slots: as masks where they are computed with, as blocks of bytes where they are kept.
+"""Bitmaps of slots: masks for computation, blocks of bytes for storage.
 
-A block covers 65,536 slots. Few of them are kept as a list of two-byte numbers, many as a bit
-for each (so do Roaring bitmaps), so that a value that half of a million records have takes
-sixteen reads.
+A block covers 65,536 slots. As in Roaring bitmaps, few slots are stored as a list of two-byte
+numbers, many as one bit per slot. So a value that half of a million records have takes sixteen
+reads.
 """
 
 from collections.abc import Iterable, Sequence
@@ -12,17 +12,19 @@ from numpy.typing import NDArray
 
 Slots = NDArray[np.int64]
 Mask = NDArray[np.bool_]
-"""True at the slots that are meant; it may be shorter or longer than what it is laid on."""
+"""True at the slots of the set; its length may differ from the number of slots."""
 
 BLOCK = 1 << 16
 _NUMBER = np.dtype("<u2")
 _BITS = BLOCK // 8
-"""The length in bytes of a block as bits. A list is always shorter."""
+"""Length in bytes of a block stored as bits. A list is always shorter."""
 
 
 def update(block: bytes, slots: Sequence[int], *, held: bool) -> bytes:
-    """The block with these slots, which it does not have yet, or without them; slots are counted
-    from its beginning. No bytes where none is left."""
+    """Add slots that the block does not have (`held`), or remove slots; return the new block.
+
+    Slots are relative to the block. A block without slots is empty.
+    """
     if held and len(block) + len(slots) * _NUMBER.itemsize < _BITS:
         return block + np.array(slots, _NUMBER).tobytes()
     if not held and len(block) != _BITS:
@@ -36,15 +38,17 @@ def update(block: bytes, slots: Sequence[int], *, held: bool) -> bytes:
 
 
 def unpack(block: bytes) -> Mask:
-    """The slots of the block as a mask."""
+    """Convert a block to a mask."""
     mask = np.zeros(BLOCK, np.bool_)
     set_bits(mask, 0, [block])
     return mask
 
 
 def set_bits(mask: Mask, number: int, blocks: Iterable[bytes]) -> None:
-    """Set in the mask all slots of these blocks, which have this number; those that came after
-    the mask was made are not on it."""
+    """Set all slots of these blocks, which have the same number, in the mask.
+
+    Slots beyond the end of the mask, which were added later, are ignored.
+    """
     part = mask[number * BLOCK : (number + 1) * BLOCK]
     lists: list[bytes] = []
     for block in blocks:

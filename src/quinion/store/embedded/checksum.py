@@ -1,8 +1,8 @@
-"""A checksum for each record, so that a damaged copy of it can be told from a whole one.
+"""Checksum of a record, which distinguishes damaged copies from intact ones.
 
-It covers what a record is, not how it is written: Chroma's copy gives the same one, whatever the
-order in which it has the metadata. Metadata has a part of its own, because it may change when
-text and vector do not: then these are not looked at, and what is damaged in them stays found.
+It covers the content, not the serialization: Chroma's copy has the same checksum, whatever the
+order of its metadata. Metadata is a separate part of the sum, because it may change without text
+and vector. Then these are not read, and damage in them remains detectable.
 """
 
 import json
@@ -14,11 +14,11 @@ from quinion.store.embedded.vector_file import FLOAT
 
 
 def sum_record(record: Record, vector: Vectors) -> int:
-    """The checksum of a record with its vector."""
+    """Checksum of a record with its vector."""
     named = crc32(f"{record.id}\0{record.text}".encode(errors="surrogatepass"))
     return crc32(vector.astype(FLOAT, copy=False).tobytes(), named) ^ sum_metadata(record.metadata)
 
 
 def sum_metadata(metadata: Metadata) -> int:
-    """The part of it that is the metadata's: by `^` it is taken out, and another one put in."""
+    """Checksum of the metadata alone; `^` removes it from a record's checksum, or adds it."""
     return crc32(json.dumps(dict(metadata), sort_keys=True).encode())

@@ -1,8 +1,8 @@
-"""Connections to `store.db`: one writer, and some readers that do not wait for it.
+"""Connections to `store.db`: one writer, and a pool of readers that do not wait for it.
 
 SQLite in WAL mode with `synchronous=FULL`: a reader sees the snapshot of its first query, and
-what was committed is on the disk. In memory there is one connection, which readers and the
-writer take in turns.
+commits are on the disk. In memory there is one connection, which readers and the writer share
+under a lock.
 """
 
 import sqlite3
@@ -21,18 +21,18 @@ DAMAGE = frozenset(
     {
         sqlite3.SQLITE_CORRUPT,
         sqlite3.SQLITE_NOTADB,
-        sqlite3.SQLITE_ERROR,  # a table or column is gone
-        sqlite3.SQLITE_CONSTRAINT,  # none is violated by what is written here
+        sqlite3.SQLITE_ERROR,  # a table or column is missing
+        sqlite3.SQLITE_CONSTRAINT,  # writes to an intact store violate none
     }
 )
-"""Result codes of SQLite that an intact file does not lead to."""
+"""Result codes of SQLite that do not occur with an intact file."""
 READERS = 8
-"""Connections for reading; a ninth reader waits. SQLite keeps the files of a closed connection
-open while there is another."""
+"""Maximum number of connections for reading; further readers wait. They are pooled because SQLite
+keeps the files of a closed connection open while there is another."""
 
 
 class Database:
-    """The database of one store; `folder` None: in memory."""
+    """Database of one store; in memory if `folder` is `None`."""
 
     def __init__(self, folder: Path | None) -> None:
         self._folder = folder
@@ -59,7 +59,7 @@ class Database:
 
     @contextmanager
     def read(self) -> Iterator[sqlite3.Connection]:
-        """A connection on one snapshot."""
+        """Open a connection on one snapshot."""
         if self._folder is None:
             self._check_thread()
             with self._writing, self.failures():
@@ -80,8 +80,8 @@ class Database:
 
     @contextmanager
     def write(self) -> Iterator[sqlite3.Connection]:
-        """The writer's connection in a transaction: committed when the block ends, else rolled
-        back."""
+        """Open a transaction on the writer's connection: committed when the block ends, rolled
+        back when it raises."""
         self._check_thread()
         with self._freezing, self._writing, self.failures():
             self._writing_thread = threading.get_ident()
@@ -90,26 +90,26 @@ class Database:
                 yield self._writer
                 self._writer.execute("COMMIT")
             except BaseException:
-                if self._writer.in_transaction:  # SQLite rolls back by itself on a full disk
+                if self._writer.in_transaction:  # SQLite has rolled back already on a full disk
                     self._writer.execute("ROLLBACK")
                 raise
             finally:
                 self._writing_thread = 0
 
     def _check_thread(self) -> None:
-        """A thread that waited for itself would wait for ever."""
+        """Raise an error instead of a deadlock of the thread with itself."""
         if self._writing_thread == threading.get_ident():
             raise RuntimeError("This thread has a transaction open; finish it first.")
 
     @contextmanager
     def freeze(self) -> Iterator[None]:
-        """Keep writers waiting, and not readers."""
+        """Block writers, but not readers."""
         with self._freezing:
             yield
 
     @contextmanager
     def failures(self) -> Iterator[None]:
-        """Turn what SQLite and the file system raise into StoreUnavailable."""
+        """Translate errors of SQLite and the file system into StoreUnavailable."""
         try:
             yield
         except (sqlite3.Error, OSError) as error:
@@ -135,9 +135,9 @@ class Database:
 
 
 def is_damage(error: Exception) -> bool:
-    """Whether SQLite reports a damaged file, rather than one that can't be used now."""
+    """Whether an error means a damaged file, and not one that can't be used at the moment."""
     if not isinstance(error, sqlite3.Error):
         return False
-    # Text with a flipped bit may not be UTF-8: Python reports that without an SQLite code.
+    # Text with a flipped bit may be invalid UTF-8, which Python reports without an SQLite code.
     code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_CORRUPT)
     return code & 0xFF in DAMAGE

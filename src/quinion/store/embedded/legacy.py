@@ -1,12 +1,13 @@
-"""Adopt the ledger of quinion 0.1 as the store of its home.
+"""Migration of a quinion 0.1 home: its ledger becomes the store.
 
 A home of that version has its records in `ledger/<hash of the path of Chroma>/`, unfinished
 operations in `journal.db`, and notes in `marks.db` and `library/remarks.db`. They become one
-store. The ledger is converted where it lies and moved last, so that a migration which was
-interrupted continues at the next start.
+store. The ledger is converted in place and moved last, so an interrupted migration continues at
+the next start.
 
-The path in the name gave a moved or symlinked home a second ledger. So the ledger of another path
-is adopted, too; where several have records, nothing is changed and a person decides.
+Because of the path in its name, a moved or symlinked home got a second ledger. So a ledger of
+another path is accepted, too. If several ledgers have records, nothing is changed, and the user
+has to choose one.
 """
 
 import hashlib
@@ -37,7 +38,7 @@ CHROMA = "chroma.sqlite3"
 
 
 def adopt_ledger(home: Path, folder: Path, old_place: str) -> None:
-    """Make the ledger of this home the store in `folder`, if there is none yet.
+    """Convert the ledger of this home to the store in `folder`, if there is none yet.
 
     `old_place` is the path or address of the Chroma that the ledger belonged to.
 
@@ -50,7 +51,7 @@ def adopt_ledger(home: Path, folder: Path, old_place: str) -> None:
     except (sqlite3.Error, OSError) as error:
         raise StoreUnavailable(
             f"{home} can't be migrated: {error}. Check that the disk is not full and that the "
-            "folder is writable, and start again; the migration continues."
+            "folder is writable, and start again; the migration then continues."
         ) from error
 
 
@@ -66,7 +67,7 @@ def _adopt(home: Path, ledger: Path, folder: Path) -> None:
         _undo_unfinished(home, ledger, store)
         _take_notes(home, ledger, store)
     _move(ledger, folder)
-    if not _count_records(home):  # else those of another Chroma still need them
+    if not _count_records(home):  # else another ledger still needs them
         for name in (JOURNAL, MARKS, REMARKS):
             for suffix in ("", "-wal", "-shm"):
                 (home / f"{name}{suffix}").unlink(missing_ok=True)
@@ -76,10 +77,9 @@ def _adopt(home: Path, ledger: Path, folder: Path) -> None:
 
 
 def _find_ledger(home: Path, folder: Path, old_place: str) -> Path | None:
-    """The ledger that becomes the store in `folder`; None: there is none, or those that there are
-    belong to other folders."""
+    """Find the ledger that becomes the store in `folder`; `None` if no ledger belongs to it."""
     counts = _count_records(home)
-    for wanted in (home / LEDGER / _hash(old_place), home / LEDGER):  # the latter: of a backup
+    for wanted in (home / LEDGER / _hash(old_place), home / LEDGER):  # the latter from a backup
         if wanted in counts and (len(counts) == 1 or folder.parent != home):
             return wanted
     if folder.parent != home:
@@ -90,14 +90,14 @@ def _find_ledger(home: Path, folder: Path, old_place: str) -> Path | None:
         found = ", ".join(f"{ledger} ({records:,} records)" for ledger, records in counts.items())
         raise StoreUnavailable(
             f"This home has several ledgers: {found}. Nothing was changed. Move all but one out of "
-            f"the home and start again; then quinion import chroma {home / 'chroma'} takes over "
-            "what that one lacks."
+            f"the home and start again; then quinion import chroma {home / 'chroma'} imports "
+            "the records that are missing."
         )
     return next(iter(counts), None)
 
 
 def _count_records(home: Path) -> dict[Path, int]:
-    """The ledgers of a home that have records, and their numbers."""
+    """Count the records of each ledger of a home that has some."""
     folders = [home / LEDGER, *sorted((home / LEDGER).glob("*/"))]
     counts = {one: _count(one) for one in folders if ".damaged-" not in one.name}
     return {one: records for one, records in counts.items() if records}
@@ -111,22 +111,22 @@ def _count(ledger: Path) -> int:
             except sqlite3.Error as error:
                 raise StoreUnavailable(
                     f"{path} is damaged: {error}. Restore a backup with quinion restore, or move "
-                    "the folder away and take over what Chroma has: quinion import chroma"
+                    "the folder away and import the records from Chroma: quinion import chroma"
                 ) from error
             return int(records)
     return 0
 
 
 def _hash(place: str) -> str:
-    """The name of the ledger's folder for a Chroma at that place."""
+    """The folder name of the ledger for a Chroma at that path or address."""
     return hashlib.blake2b(place.encode(), digest_size=4).hexdigest()
 
 
 def _rename_files(ledger: Path) -> None:
-    """Give the files of a ledger their new names."""
+    """Rename the files of a ledger to those of a store."""
     old = ledger / LEDGER_FILE
     if old.exists():
-        _read(old, "PRAGMA journal_mode=DELETE")  # so that it is one file
+        _read(old, "PRAGMA journal_mode=DELETE")  # merges the log, so that it is one file
         old.rename(ledger / FILE)
     for path in ledger.glob("*.rows"):
         path.rename(path.with_suffix(".vectors"))
@@ -134,7 +134,7 @@ def _rename_files(ledger: Path) -> None:
 
 
 def _undo_unfinished(home: Path, ledger: Path, store: EmbeddedStore) -> None:
-    """Remove what unfinished operations wrote, and put back what they were replacing."""
+    """Roll unfinished operations back: delete new records, and restore replaced ones."""
     intents = _read(home / JOURNAL, "SELECT store, traces, backup FROM intents ORDER BY id")
     for place, traces, backup in intents:
         if ledger.name not in (_hash(place), LEDGER):
@@ -149,7 +149,7 @@ def _undo_unfinished(home: Path, ledger: Path, store: EmbeddedStore) -> None:
 
 
 def _load(path: Path) -> Iterator[tuple[str, list[Record], Vectors]]:
-    """The records that were put aside in a file while they were replaced."""
+    """Load the backup of records that were being replaced."""
     with np.load(path) as content:
         described = json.loads(content["arr_0"].tobytes().decode())
         for place, (collection, records) in enumerate(described, 1):
@@ -158,7 +158,7 @@ def _load(path: Path) -> Iterator[tuple[str, list[Record], Vectors]]:
 
 
 def _take_notes(home: Path, ledger: Path, store: EmbeddedStore) -> None:
-    """Copy marks and remarks into the key-value table; the ledger's own marks prevail."""
+    """Copy marks and remarks into the key-value table; the ledger's own marks take precedence."""
     marks, remarks = (
         _read(home / name, "SELECT store, key, mark FROM marks") for name in (MARKS, REMARKS)
     )
@@ -170,7 +170,7 @@ def _take_notes(home: Path, ledger: Path, store: EmbeddedStore) -> None:
 
 
 def _read(path: Path, query: str) -> Sequence[tuple[str, ...]]:
-    """The rows of a query; none where there is no database, or one without tables."""
+    """Read the rows of a query; none if the database or its tables are missing."""
     if not path.exists():
         return []
     with closing(sqlite3.connect(path)) as database:
@@ -179,10 +179,10 @@ def _read(path: Path, query: str) -> Sequence[tuple[str, ...]]:
 
 
 def _move(ledger: Path, folder: Path) -> None:
-    """Rename the folder, or copy it where it is to lie on another file system."""
+    """Rename the folder, or copy it to another file system."""
     folder.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     with suppress(OSError):
-        folder.rmdir()  # an empty one that was made before
+        folder.rmdir()  # an existing empty folder
     if ledger.name == LEDGER:
         (ledger / "engine.lock").unlink(missing_ok=True)
     try:

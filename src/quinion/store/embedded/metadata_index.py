@@ -1,8 +1,8 @@
-"""Inverted metadata index: for each value that metadata has, the slots of the records that have it.
+"""Inverted metadata index: for each metadata value, the slots of the records that have it.
 
-A filter is evaluated on the distinct values and not on every record. The result is a set of
-candidates: all records that match are among them, and the records themselves decide. Changes are
-made on the writer's connection, inside a transaction; queries on a reader's.
+A filter is evaluated on the distinct values instead of on every record. The result is a set of
+candidates that includes all matching records; the filter is then applied to the candidates.
+Changes use the writer's connection, inside a transaction; queries use a reader's.
 """
 
 import json
@@ -22,19 +22,19 @@ from quinion.store.embedded.database import REPAIR
 from quinion.store.filters import NEGATIONS, Where, as_operators, passes
 
 MAX_VALUE_CHARACTERS = 256
-"""Characters. Longer values are not indexed, and filters on them read the records."""
+"""Longer values are not indexed, and filters on them read the records."""
 LONG = "long"
 ALL = "", "all"
-"""The value that every record has."""
+"""Key and value of an entry that every record has."""
 
 Indexed = Iterable[tuple[int, Metadata]]
-"""Records, each by its slot and its metadata."""
+"""Records as pairs of slot and metadata."""
 Posting = tuple[int, str, str]
-"""A block of slots, by its number, of those that have this value of a key."""
+"""Block number, key and value: a block of the slots that have this value."""
 
 
 def add(database: sqlite3.Connection, collection: int, records: Indexed) -> None:
-    """Index records, none of which is indexed yet."""
+    """Add records that are not indexed yet."""
     wanted = _group_by_posting(records)
     database.executemany(
         "INSERT OR IGNORE INTO metadata_values (collection, key, value) VALUES (?, ?, ?)",
@@ -47,7 +47,7 @@ def add(database: sqlite3.Connection, collection: int, records: Indexed) -> None
 
 
 def remove(database: sqlite3.Connection, collection: int, records: Indexed) -> None:
-    """Remove records from the index, and values that no record has any more."""
+    """Remove records from the index, and values without records."""
     changed = _update_postings(database, collection, _group_by_posting(records), held=False)
     database.executemany(
         "UPDATE metadata_postings SET slots = ? WHERE value = ? AND block = ?", changed
@@ -72,7 +72,7 @@ def drop(database: sqlite3.Connection, collection: int) -> None:
 
 
 def _group_by_posting(records: Indexed) -> dict[Posting, list[int]]:
-    """The postings of these records, each with their slots in it."""
+    """Group the slots of these records by posting."""
     wanted: dict[Posting, list[int]] = {}
     for key, value, slot in entries(records):
         wanted.setdefault((slot // BLOCK, key, value), []).append(slot % BLOCK)
@@ -82,7 +82,7 @@ def _group_by_posting(records: Indexed) -> dict[Posting, list[int]]:
 def _update_postings(
     database: sqlite3.Connection, collection: int, wanted: dict[Posting, list[int]], *, held: bool
 ) -> list[tuple[bytes, int, int]]:
-    """The slots of these postings with the wanted ones or without them, by value and block."""
+    """Add slots to postings or remove them; return the new blocks with value and block number."""
     query = (
         "SELECT slots, number FROM metadata_values AS entries LEFT JOIN metadata_postings AS "
         "postings ON postings.value = number AND block = ? "
@@ -97,8 +97,8 @@ def _update_postings(
 
 
 def entries(records: Indexed) -> Iterator[tuple[str, str, int]]:
-    """What is indexed of records, each with its slot: that it exists, and each key with its value
-    or that the value is a long one."""
+    """The index entries of records as key, value and slot: one for the record's existence, and one
+    for each key, with its value or `LONG`."""
     for slot, metadata in records:
         yield *ALL, slot
         for key, value in metadata.items():
@@ -108,13 +108,13 @@ def entries(records: Indexed) -> Iterator[tuple[str, str, int]]:
 
 @lru_cache(4096, typed=True)
 def _json_form(value: Scalar) -> str:
-    """The JSON form of a value, by which it is indexed."""
+    """The JSON form of a value, under which it is indexed."""
     text = json.dumps(value)
     return text if len(text) <= MAX_VALUE_CHARACTERS else LONG
 
 
 def read_entries(database: sqlite3.Connection, collection: int) -> Iterator[tuple[str, str, int]]:
-    """What is indexed of all records of a collection, in any order."""
+    """Read all index entries of a collection, in any order."""
     query = (
         "SELECT key, entries.value, block, slots FROM metadata_values AS entries "
         "JOIN metadata_postings AS postings ON postings.value = entries.number "
@@ -128,10 +128,10 @@ def read_entries(database: sqlite3.Connection, collection: int) -> Iterator[tupl
 
 @contextmanager
 def decoding() -> Iterator[None]:
-    """Report as damage what can't be decoded: a flipped bit may change a value or its type.
+    """Report decoding errors as damage: a flipped bit may change a value or its type.
 
     Raises:
-        StoreUnavailable: it can't.
+        StoreUnavailable: a value can't be decoded.
     """
     try:
         yield
@@ -140,7 +140,7 @@ def decoding() -> Iterator[None]:
 
 
 def all_slots(database: sqlite3.Connection, collection: int, size: int) -> Mask:
-    """The slots of all records of a collection, on a mask of that size."""
+    """The slots of all records of a collection, as a mask of that size."""
     query = "SELECT number FROM metadata_values WHERE collection = ? AND key = ? AND value = ?"
     found = database.execute(query, (collection, *ALL)).fetchall()
     return _mask(database, [number for (number,) in found], size)
@@ -149,8 +149,8 @@ def all_slots(database: sqlite3.Connection, collection: int, size: int) -> Mask:
 def find_candidates(
     database: sqlite3.Connection, collection: int, where: Where, size: int
 ) -> Mask | None:
-    """The slots of all records that match, and perhaps of others; None if only the records
-    themselves can tell."""
+    """Find the slots of all records that match, and perhaps of others; `None` if the index can't
+    narrow the filter down."""
     parts: list[Mask | None] = []
     for key, condition in where.items():
         if key in ("$and", "$or"):
@@ -174,7 +174,7 @@ def _union(parts: list[Mask | None], size: int) -> Mask | None:
 def _find_by_operator(
     database: sqlite3.Connection, collection: int, key: str, name: str, operand: Any, size: int
 ) -> Mask | None:
-    """Candidates by one operator on one key."""
+    """Find candidates by one operator on one key."""
     positive = NEGATIONS.get(name, name)
     values = _values(database, collection, key, positive, operand)
     short = [entry for entry in values if entry[1] not in (LONG, ALL[1])]
@@ -184,12 +184,12 @@ def _find_by_operator(
         chosen = [number for (number, _), value in pairs if passes(value, positive, operand)]
     mask = _mask(database, chosen, size)
     if name in NEGATIONS:
-        return ~mask  # of those with a long value, each may pass
+        return ~mask  # any long value may match
     return None if any(value == LONG for _, value in values) else mask
 
 
 def _mask(database: sqlite3.Connection, values: list[int], size: int) -> Mask:
-    """The slots that have one of these values."""
+    """The slots with one of these values, as a mask."""
     mask = np.zeros(size, np.bool_)
     query = (
         "SELECT block, slots FROM metadata_postings WHERE value IN (SELECT value FROM json_each(?))"
@@ -206,7 +206,7 @@ def _mask(database: sqlite3.Connection, values: list[int], size: int) -> Mask:
 def _values(
     database: sqlite3.Connection, collection: int, key: str, name: str, operand: Any
 ) -> list[Any]:
-    """The values of a key that may pass: where their JSON form is known, only these."""
+    """Read the values of a key that may match, limited to known JSON forms where possible."""
     query = "SELECT number, value FROM metadata_values WHERE collection = ? AND key = ?"
     known: list[str] = []
     if name == "$contains":

@@ -1,8 +1,8 @@
-"""Outbox: the ids of records that were changed in the store and not in its mirror yet.
+"""Outbox: ids of records that are changed in the store, but not yet in its mirror.
 
-An entry is written by the transaction that changes the record, so a process may die anywhere and
-the next one knows what the mirror lacks. An empty id stands for the whole collection, which was
-dropped; it is the first entry of its collection. `store/chroma/replicator.py` is the reader.
+An entry is part of the transaction that changes the record, so no change is lost if the process
+is killed. An empty id means that the collection was dropped; it is the first entry of its
+collection. `store/chroma/replicator.py` reads the outbox.
 """
 
 import json
@@ -11,12 +11,12 @@ from collections.abc import Iterable, Sequence
 
 from quinion.store.embedded.database import Database
 
-# Under a new number: the replicator may be sending the old entry at this moment.
+# A new sequence number, because the replicator may be sending the old entry.
 _ADD = "INSERT OR REPLACE INTO outbox (collection, id) SELECT ?, value FROM json_each(?)"
 _WAITING = "SELECT collection, count(*) FROM outbox GROUP BY collection ORDER BY min(sequence)"
 _READ = "SELECT id, sequence FROM outbox WHERE collection = ? ORDER BY sequence LIMIT ?"
 STAMP = "mirror stamp"
-"""The key of the key-value table that says what the mirror looked like when it was current."""
+"""Key of the key-value table with the state of the mirror's file when it was last current."""
 
 
 def add(database: sqlite3.Connection, collection: str, ids: Sequence[str]) -> None:
@@ -25,13 +25,13 @@ def add(database: sqlite3.Connection, collection: str, ids: Sequence[str]) -> No
 
 
 def add_drop(database: sqlite3.Connection, collection: str) -> None:
-    """Add that the collection was dropped; what was to be sent of it before is not."""
+    """Add an entry for a dropped collection, and remove its earlier entries."""
     database.execute("DELETE FROM outbox WHERE collection = ?", (collection,))
     add(database, collection, [""])
 
 
 def was_used(database: sqlite3.Connection) -> bool:
-    """Whether there ever was an entry or a stamp, and so a mirror, even if it is off now."""
+    """Whether there ever was an entry or a stamp: then a mirror exists, even if it is now off."""
     query = (
         "SELECT 1 FROM sqlite_sequence WHERE name = 'outbox' "
         "UNION ALL SELECT 1 FROM key_values WHERE key = ?"
@@ -40,28 +40,28 @@ def was_used(database: sqlite3.Connection) -> bool:
 
 
 class Outbox:
-    """The outbox of a store, for its mirror."""
+    """Access to the outbox for the mirror."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
     def add(self, collection: str, ids: Sequence[str]) -> None:
-        """Have the mirror get these records again."""
+        """Add records that are to be sent again."""
         with self._database.write() as database:
             add(database, collection, ids)
 
     def count(self) -> dict[str, int]:
-        """The number of entries of each collection that has some, the oldest first."""
+        """Count the entries by collection; collections with the oldest entries come first."""
         with self._database.read() as database:
             return dict(database.execute(_WAITING).fetchall())
 
     def read(self, collection: str, most: int = -1) -> dict[str, int]:
-        """The oldest entries of a collection, or all: the ids, each with its number."""
+        """Read the oldest entries of a collection, or all: sequence numbers by id."""
         with self._database.read() as database:
             return dict(database.execute(_READ, (collection, most)).fetchall())
 
     def remove(self, numbers: Iterable[int]) -> None:
-        """Remove the entries with these numbers, which the mirror has got."""
+        """Remove entries that have been sent, by their sequence numbers."""
         with self._database.write() as database:
             query = "DELETE FROM outbox WHERE sequence = ?"
             database.executemany(query, [(number,) for number in numbers])

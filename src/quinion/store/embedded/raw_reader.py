@@ -1,8 +1,7 @@
-"""The files of a store, read without trusting any of them.
+"""Raw reader of a store's files, which assumes that any of them may be damaged.
 
-For the integrity check, and for salvaging what can be read of a store that can't be opened any
-more. Records are read in steps, so that the size of the store does not matter. Nothing is
-written here.
+It is used by the integrity check, and to salvage records of a store that can't be opened. Records
+are read in batches, so memory use does not depend on the size of the store. It never writes.
 """
 
 import json
@@ -28,12 +27,12 @@ from quinion.store.embedded.vector_file import FLOAT
 from quinion.store.embedded.vector_index import CODES, VECTORS, Collection
 
 STEP = 2_000
-"""Records that are held in memory at once."""
+"""Records per batch."""
 MAX_LINES = 5
-"""Lines of what SQLite reports about a damaged file; it repeats itself."""
+"""Maximum number of lines of SQLite's report on a damaged file, which is repetitive."""
 MAX_NAMED = 10
-"""Damaged records that are named."""
-# What one way does not reach behind a damaged page, another may.
+"""Maximum number of damaged records that a report names."""
+# Records behind a damaged page may be reachable by another scan.
 _SCANS = (
     "SELECT number FROM records NOT INDEXED WHERE collection = ? ORDER BY number",
     "SELECT number FROM records NOT INDEXED WHERE collection = ? ORDER BY number DESC",
@@ -52,10 +51,11 @@ WHERE collection = ? AND number IN (SELECT value FROM json_each(?)) ORDER BY num
 
 @dataclass(frozen=True, slots=True)
 class RawRecord:
-    """A record as it was found: without `record` where it can't be decoded, without `vector`
-    where the file of vectors ends before it, and only its id where it can't be read.
+    """A record as found in the files.
 
-    `checksum` is that of what was written, `actual` that of what is there.
+    `record` is `None` if it can't be decoded, and `vector` if the file of vectors is too short. An
+    unreadable record has only its id. `checksum` is the stored checksum, `actual` the one computed
+    from the content.
     """
 
     id: str
@@ -67,22 +67,22 @@ class RawRecord:
 
     @property
     def is_intact(self) -> bool:
-        """Whether it is what was written."""
+        """Whether the content matches its checksum."""
         return self.actual is not None and self.actual == self.checksum
 
     @property
     def identities(self) -> set[str | int]:
-        """What an intact copy of it is known by: the checksum, or that of what is there, if the
-        checksum is what is damaged; for one that can't be read, the id."""
+        """Values that identify an intact copy: the stored checksum, or the actual one, in case the
+        stored one is damaged; the id of an unreadable record."""
         return {one for one in (self.checksum, self.actual) if one is not None} or {self.id}
 
 
 class RawReader:
-    """The files of one store, in one snapshot. Calls block, and come from one thread at a time.
+    """Reader of one store, in one snapshot. Methods block, and are not thread-safe.
 
     Raises, from all methods:
-        StoreUnavailable: a file can't be opened; or it can't be read on, unless `salvage` says to
-            read what can be read.
+        StoreUnavailable: a file can't be opened or read. With `salvage`, unreadable parts are
+            skipped instead.
     """
 
     def __init__(self, folder: Path, *, salvage: bool = False) -> None:
@@ -104,7 +104,7 @@ class RawReader:
         self._database.close()
 
     def find_damage(self) -> list[str]:
-        """What SQLite's own check reports; an empty list is good news."""
+        """Run SQLite's integrity check; return its report, or an empty list."""
         query = f"PRAGMA integrity_check({MAX_LINES})"
         try:
             lines = [str(line) for (line,) in self._database.execute(query)]
@@ -113,7 +113,7 @@ class RawReader:
         return [] if lines == ["ok"] else lines
 
     def collections(self) -> dict[str, Collection]:
-        """All collections, by their names."""
+        """All collections by name."""
         query = "SELECT name, number, dimensions, model, centre, version FROM collections"
         return {str(name): Collection(*rest) for name, *rest in self._query(query)}
 
@@ -131,8 +131,10 @@ class RawReader:
         return {(str(a), str(b)) for a, b in self._query("SELECT collection, id FROM outbox")}
 
     def check(self, collection: str) -> tuple[IntegrityReport, list[RawRecord]]:
-        """Check all records of a collection and, if they are intact, its indexes; return the
-        damaged records, too."""
+        """Check all records of a collection and, if they are intact, its indexes.
+
+        Return the report and the damaged records.
+        """
         found = self._find(collection)
         centre = np.frombuffer(found.centre or b"", FLOAT)
         codes = self._map(found.number, CODES, WORD, -(-len(centre) // (8 * WORD.itemsize)))
@@ -156,8 +158,10 @@ class RawReader:
         return IntegrityReport(records, tuple(f"{collection}: {one}" for one in problems)), damaged
 
     def read(self, collection: str) -> Iterator[list[RawRecord]]:
-        """All records, in the order of their insertion, some thousand at a time; of those behind
-        a damaged page the ids, as far as an index has them."""
+        """Read all records in batches, in insertion order.
+
+        Unreadable records have only their ids, as far as an index has these.
+        """
         found = self._find(collection)
         vectors: Vectors = self._map(found.number, VECTORS, FLOAT, found.dimensions)
         numbers: set[int] = set()
@@ -175,24 +179,24 @@ class RawReader:
             ]
 
     def _find_rows(self, query: str, collection: int, numbers: Sequence[int]) -> list[Any]:
-        """The rows of these numbers, without those that can't be read."""
+        """Read the rows with these numbers, except unreadable ones."""
         rows = self._query(query, collection, json.dumps(numbers))
         if len(rows) < len(numbers) > 1:
             rows = [row for one in numbers for row in self._find_rows(query, collection, [one])]
         return rows
 
     def _sum_index(self, number: int) -> int | None:
-        """The sum of what is indexed; None if it can't be decoded."""
+        """Sum of the hashes of all index entries; `None` if the index can't be decoded."""
         with self._failures(), suppress(StoreUnavailable):
             return sum(map(hash, read_entries(self._database, number)))
         return None
 
     def _find(self, name: str) -> Collection:
-        """The collection; one that is missing is empty."""
+        """Find a collection; a missing one is treated as empty."""
         return self.collections().get(name, Collection(0, 1, "", None, 0))
 
     def _map(self, number: int, suffix: str, kind: "np.dtype[Any]", width: int) -> NDArray[Any]:
-        """A file's rows, which are read from the disk as they are looked at."""
+        """Map the rows of a file, which are loaded on access."""
         path = self._folder / f"{number}{suffix}"
         rows = path.stat().st_size // (width * kind.itemsize) if width and path.exists() else 0
         if not rows:
@@ -219,7 +223,7 @@ class RawReader:
 def _read_record(
     vectors: Vectors, id_: object, slot: int, text: object, metadata: object, checksum: int
 ) -> RawRecord:
-    """What was found of one record. A flipped bit may change not only a value but its type."""
+    """Decode one record. A flipped bit may have changed not only a value but its type."""
     record, actual = None, None
     vector = np.array(vectors[slot]) if slot in range(len(vectors)) else None
     if isinstance(id_, str) and isinstance(text, str) and isinstance(metadata, str):
@@ -231,7 +235,7 @@ def _read_record(
 
 
 def _match(intact: Sequence[RawRecord], codes: NDArray[Any], centre: Vectors) -> bool:
-    """Whether these binary codes, if there are to be any, are those of the records' vectors."""
+    """Whether the binary codes match the records' vectors; true if there are no codes."""
     if not len(centre) or not intact:
         return True
     slots = [one.slot for one in intact]

@@ -1,4 +1,4 @@
-"""Rows of `store.db` as records and collections."""
+"""Queries on `store.db`: rows as records and collections."""
 
 import json
 import sqlite3
@@ -25,7 +25,7 @@ WHERE collection = ? AND slot IN (SELECT value FROM json_each(?))
 
 
 class Row:
-    """A record with its slot. Slots and metadata are read more often than texts."""
+    """A record with its slot."""
 
     __slots__ = ("record", "slot")
 
@@ -38,7 +38,7 @@ class Row:
 
 
 def find_collection(database: sqlite3.Connection, name: str) -> Collection | None:
-    """The collection of that name."""
+    """Find a collection by its name."""
     query = "SELECT number, dimensions, model, centre, version FROM collections WHERE name = ?"
     for row in database.execute(query, (name,)):
         return Collection(*row)
@@ -46,17 +46,17 @@ def find_collection(database: sqlite3.Connection, name: str) -> Collection | Non
 
 
 def find_by_ids(database: sqlite3.Connection, number: int, ids: Sequence[str]) -> list[Row]:
-    """The records with these ids, in the order of their insertion."""
+    """Find the records with these ids, in insertion order."""
     return _rows(database.execute(_BY_ID, (number, json.dumps(list(ids)))).fetchall())
 
 
 def find_by_slots(database: sqlite3.Connection, number: int, slots: Sequence[int]) -> list[Row]:
-    """The records at these slots, in the order of their insertion."""
+    """Find the records at these slots, in insertion order."""
     return _rows(database.execute(_BY_SLOT, (number, json.dumps(list(slots)))).fetchall())
 
 
 def find_matching(database: sqlite3.Connection, number: int, where: Where | None) -> list[Row]:
-    """The records that match, in the order of their insertion; all of them without a filter."""
+    """Find the records that match the filter, or all, in insertion order."""
     mask = None
     if where:
         mask = find_candidates(database, number, where, count_slots(database, number))
@@ -68,21 +68,21 @@ def find_matching(database: sqlite3.Connection, number: int, where: Where | None
 
 
 def find_selected(database: sqlite3.Connection, number: int, selector: Selector) -> list[Row]:
-    """The selected records, in the order of their insertion."""
+    """Find the selected records, in insertion order."""
     if selector.ids is not None:
         return find_by_ids(database, number, selector.ids)
     return find_matching(database, number, selector.where)
 
 
 def count_slots(database: sqlite3.Connection, number: int) -> int:
-    """The number of slots up to the last one that is used."""
+    """Count the slots up to the last one in use."""
     query = "SELECT max(slot) FROM records WHERE collection = ?"
     [(last,)] = database.execute(query, (number,))
     return 0 if last is None else int(last) + 1
 
 
 def dump(metadata: Metadata) -> str:
-    """Metadata as it is written."""
+    """Serialize metadata."""
     return json.dumps(dict(metadata), ensure_ascii=False)
 
 
@@ -91,7 +91,7 @@ def _rows(found: Sequence[Any]) -> list[Row]:
 
 
 def _text(value: object) -> str:
-    """What SQLite returns for a text column; a flipped bit may have changed its type."""
+    """Check that a value is text: a flipped bit may have changed its type."""
     if not isinstance(value, str):
         raise StoreUnavailable(f"The store is damaged: {value!r} is not a text. {REPAIR}")
     return value

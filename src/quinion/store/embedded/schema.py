@@ -1,11 +1,11 @@
-"""The schema of `store.db`, its version, and the migrations that lead to it.
+"""Schema of `store.db`, its version and migrations.
 
-`PRAGMA user_version` holds the version. A database is migrated when it is opened, each step in
-a transaction of its own, so that a killed process leaves the version before or the one after.
+`PRAGMA user_version` has the version. A database is migrated when it is opened. Each step is one
+transaction, so a killed process leaves either the old version or the new one.
 
     1  `ledger.db` of quinion 0.1, which has user_version 0
     2  one transaction per document: outbox by name, key-value table, collection versions
-    3  outbox without the kind of change; free slots are those that no record has
+    3  outbox without the kind of change; slots without a record are free
 """
 
 import sqlite3
@@ -87,11 +87,11 @@ DROP TABLE free_slots;
 """
 
 MIGRATIONS: Mapping[int, str] = {1: _FROM_1, 2: _FROM_2}
-"""By the version that each one starts from."""
+"""Migration scripts by the version that they start from."""
 
 
 def read_version(database: sqlite3.Connection) -> int:
-    """The schema version of a database; 0 if it has no tables."""
+    """Read the schema version of a database; 0 if it has no tables."""
     [(version,)] = database.execute("PRAGMA user_version")
     if version == 0 and database.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchone():
         return 1
@@ -99,7 +99,7 @@ def read_version(database: sqlite3.Connection) -> int:
 
 
 def migrate(database: sqlite3.Connection, place: object) -> None:
-    """Bring the database to `VERSION`.
+    """Migrate the database to `VERSION`.
 
     Raises:
         StoreUnavailable: a newer quinion wrote it.
@@ -118,10 +118,10 @@ def migrate(database: sqlite3.Connection, place: object) -> None:
 
 
 def check_version(found: int, known: int, place: object) -> None:
-    """Refuse a database that a newer quinion wrote.
+    """Reject a database that a newer quinion wrote.
 
     Raises:
-        StoreUnavailable: its version is not known here.
+        StoreUnavailable: its version is unknown.
     """
     if found > known:
         raise StoreUnavailable(

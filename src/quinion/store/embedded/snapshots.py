@@ -1,7 +1,7 @@
-"""Snapshots that are being read, and what has to wait for their end.
+"""Active snapshots, and deferred release of the slots and files that they use.
 
-A slot that was freed may be overwritten, and the file of a dropped collection deleted, only when
-no reader has a snapshot from before that.
+A freed slot may be overwritten, and the files of a dropped collection deleted, only when no reader
+has an older snapshot.
 """
 
 import threading
@@ -13,15 +13,14 @@ from dataclasses import dataclass, field
 
 @dataclass(slots=True)
 class Retired:
-    """What a transaction no longer uses: slots, by the number of their collection, and the
-    numbers of dropped collections."""
+    """Slots by collection number, and dropped collections, that a transaction has freed."""
 
     slots: dict[int, set[int]] = field(default_factory=dict)
     files: list[int] = field(default_factory=list)
 
 
 class Snapshots:
-    """The snapshots of one store; `drop` deletes the files of a collection."""
+    """Registry of the active snapshots of one store; `drop` deletes a collection's files."""
 
     def __init__(self, drop: Callable[[int], object]) -> None:
         self._drop = drop
@@ -32,7 +31,7 @@ class Snapshots:
 
     @contextmanager
     def hold(self) -> Iterator[None]:
-        """Read a snapshot that is taken inside the block."""
+        """Protect a snapshot that is opened inside the block."""
         with self._lock:
             epoch = self._epoch
             self._active[epoch] += 1
@@ -41,18 +40,18 @@ class Snapshots:
         finally:
             with self._lock:
                 self._active[epoch] -= 1
-                self._active += Counter()  # without the epochs that nobody reads any more
+                self._active += Counter()  # remove epochs without readers
             self._reclaim()
 
     def retire(self, retired: Retired) -> None:
-        """A transaction was committed: wait for all snapshots that are held now."""
+        """Release resources of a committed transaction once all current snapshots have ended."""
         with self._lock:
             self._epoch += 1
             self._waiting.append((self._epoch, retired))
         self._reclaim()
 
     def retired(self, number: int) -> set[int]:
-        """The free slots of a collection that a snapshot may still read."""
+        """The freed slots of a collection that a snapshot may still read."""
         with self._lock:
             return set().union(*(one.slots.get(number, ()) for _, one in self._waiting))
 

@@ -1,9 +1,9 @@
-"""The embedded store: all records with their vectors, in one folder or in memory.
+"""Embedded store: all records with their vectors, in one folder or in memory.
 
-`store.db` (SQLite) has the texts and the metadata, `vector_index` the vectors, `metadata_index`
-finds records by what their metadata says, and `outbox` lists what the mirror lacks. A document
-is one transaction over all of them. There is one writer at a time, and readers do not wait for
-it: each read is of one snapshot.
+`store.db` (SQLite) has texts and metadata, `vector_index` has the vectors, `metadata_index` finds
+records by their metadata, and `outbox` lists the changes that the mirror lacks. A document is one
+transaction over all of them. There is one writer at a time. Readers do not wait for it, because
+each reads its own snapshot.
 """
 
 import json
@@ -48,7 +48,7 @@ _REPAIR = """
 UPDATE records SET text = ?, metadata = ?, checksum = ?
 WHERE collection = ? AND slot = ? AND checksum = ?
 """
-# Only numbers that this database has assigned: others may be of a store that was lost.
+# Only numbers that this database has assigned: others may belong to a store that was lost.
 _DROPPED = """
 SELECT value FROM json_each(?)
 WHERE value <= (SELECT seq FROM sqlite_sequence WHERE name = 'collections')
@@ -56,32 +56,34 @@ WHERE value <= (SELECT seq FROM sqlite_sequence WHERE name = 'collections')
     AND NOT EXISTS (SELECT 1 FROM records WHERE collection = value)
 """
 WIDEN_FACTOR = 8
-"""How many more vectors are looked at, each time that too few of the nearest match."""
+"""Growth of the number of candidates, each time that too few of the nearest match the filter."""
 
 
 class Mirror(Protocol):
-    """A copy of the store elsewhere, which is fed from the outbox."""
+    """Replica of the store that is updated from the outbox."""
 
     def notify(self) -> None:
-        """Something was committed."""
+        """Called after each commit."""
         ...
 
     def fetch(self, collection: str, ids: Sequence[str]) -> dict[str, tuple[Record, Vectors]]:
-        """The mirror's copies of these records, as far as it has them."""
+        """Fetch the mirror's copies of these records, as far as they exist."""
         ...
 
-    def check(self, collection: str, *, repair: bool) -> list[str]: ...
+    def check(self, collection: str, *, repair: bool) -> list[str]:
+        """Find differences between the mirror and the store, and optionally repair the mirror."""
+        ...
 
     def close(self) -> None:
-        """Send what is left and stop."""
+        """Send the rest of the outbox and stop."""
         ...
 
 
 class EmbeddedStore:
-    """The store in a folder; None: in memory. Implements `store.base.VectorStore`.
+    """Store in a folder, or in memory if `folder` is `None`; implements `store.base.VectorStore`.
 
-    `mirrored`: changes are noted in the outbox for `mirror`, which the factory sets. They are also
-    noted while a mirror that there was is off, so that it can catch up later.
+    With `mirrored`, changes are added to the outbox for `mirror`, which the factory sets. They are
+    also added while an earlier mirror is switched off, so that it can be updated later.
     """
 
     def __init__(self, folder: Path | None, *, mirrored: bool = False) -> None:
@@ -101,7 +103,7 @@ class EmbeddedStore:
         self._delete_dropped_files()
 
     def close(self) -> None:
-        """Release the files, after the mirror got what it lacks."""
+        """Close the mirror, which first sends the rest of the outbox, and then the files."""
         if self.mirror:
             self.mirror.close()
         self._vectors.close()
@@ -203,7 +205,7 @@ class EmbeddedStore:
             ]
 
     def check(self, collection: str, *, repair: bool = False) -> IntegrityReport:
-        """Check every record and both indexes; repair them from the mirror if asked to."""
+        """Check all records and both indexes; with `repair`, repair them from the mirror."""
         if self.folder is None:
             return IntegrityReport(self.count(Selector.everything(collection)))
         report, damaged = self._check(self.folder, collection)
@@ -225,13 +227,13 @@ class EmbeddedStore:
     def copy_to(self, folder: Path) -> None:
         """Copy the database, the vectors and their codes."""
         if self.folder is None:
-            raise InvalidInput("The store is in memory: there is nothing to back up.")
+            raise InvalidInput("The store is in memory, so it has no files to back up.")
         copy_database(self.folder / FILE, folder / FILE)
         for path in (*self.folder.glob(f"*{VECTORS}"), *self.folder.glob(f"*{CODES}")):
             shutil.copyfile(path, folder / path.name)
 
     def list_ids(self, collection: str) -> list[str]:
-        """The ids of all records, in the order of their insertion."""
+        """List the ids of all records in insertion order."""
         with self._read() as database:
             found = find_collection(database, collection)
             query = "SELECT id FROM records WHERE collection = ? ORDER BY number"
@@ -239,12 +241,12 @@ class EmbeddedStore:
 
     @contextmanager
     def _read(self) -> Iterator[sqlite3.Connection]:
-        """A connection on one snapshot, whose slots are not overwritten meanwhile."""
+        """Open a connection on one snapshot, whose slots are not overwritten meanwhile."""
         with self._snapshots.hold(), self._database.read() as database:
             yield database
 
     def _find_live(self, database: sqlite3.Connection, collection: Collection) -> Mask:
-        """The slots that have records, cached by the collection's version."""
+        """Find the slots that have records, cached by the collection's version."""
         known = self._live.get(collection.number)
         if known is None or known[0] != collection.version:
             size = count_slots(database, collection.number)
@@ -262,7 +264,7 @@ class EmbeddedStore:
             return file.read(np.fromiter((row.slot for row in rows), np.int64, len(rows)))
 
     def _drop_files(self, number: int) -> None:
-        """Delete the files of a collection that nobody reads any more."""
+        """Delete the files of a collection that no snapshot uses any more."""
         self._vectors.drop(number)
         self._live.pop(number, None)
 
@@ -284,14 +286,18 @@ class EmbeddedStore:
                         continue
                     record, vector = copies[one.id]
                     values = record.text, dump(record.metadata), sum_record(record, vector)
-                    where = found.number, one.slot, one.checksum  # as it was when it was checked
+                    where = (
+                        found.number,
+                        one.slot,
+                        one.checksum,
+                    )  # skips changed ones
                     if database.execute(_REPAIR, (*values, *where)).rowcount:
                         vectors.write(np.array([one.slot]), vector.reshape(1, -1))
                 vectors.sync()
         self._rebuild_indexes(folder, collection)
 
     def _rebuild_indexes(self, folder: Path, collection: str) -> None:
-        """Write the metadata index and the codes again, from the records and their vectors."""
+        """Rebuild the metadata index and the binary codes from the records and their vectors."""
         with self._database.write() as database, closing(RawReader(folder)) as reader:
             found = find_collection(database, collection)
             if found is None:
@@ -306,7 +312,7 @@ class EmbeddedStore:
             self._vectors.rebuild(database, found)
 
     def _delete_dropped_files(self) -> None:
-        """Delete the files of collections that were dropped just before the process died."""
+        """Delete the files of collections that a killed process had dropped."""
         if self.folder is None:
             return
         names = [path.stem for path in self.folder.glob(f"*{VECTORS}")]
@@ -318,15 +324,15 @@ class EmbeddedStore:
 
 
 def _check_not_lost(folder: Path) -> None:
-    """Refuse a folder that has vectors and no database: it is damaged, not new.
+    """Reject a folder that has vectors but no database: it is damaged, not new.
 
     Raises:
-        StoreUnavailable: it is so.
+        StoreUnavailable: the database is missing.
     """
     database = folder / FILE
     is_gone = not database.exists() or not database.stat().st_size
     if is_gone and any(folder.glob(f"*{VECTORS}")):
         raise StoreUnavailable(
-            f"{folder} has vectors, but {FILE} is gone: the store is damaged. Restore a backup "
-            "with quinion restore, or run quinion rebuild, which takes what Chroma has."
+            f"{folder} has vectors, but {FILE} is missing: the store is damaged. Restore a backup "
+            "with quinion restore, or run quinion rebuild, which restores it from Chroma."
         )

@@ -1,4 +1,4 @@
-"""A transaction of the embedded store: one SQLite transaction over all collections."""
+"""Transaction of the embedded store: one SQLite transaction over all collections."""
 
 import json
 import sqlite3
@@ -40,9 +40,9 @@ SELECT slot FROM records WHERE collection = ? AND slot IN (SELECT value FROM jso
 
 
 class EmbeddedTransaction:
-    """Changes on the writer's connection; see `store.base.Transaction`.
+    """Changes on the writer's connection; implements `store.base.Transaction`.
 
-    `retired` are the slots and files that this transaction no longer uses; older snapshots do.
+    `retired` has the slots and files that this transaction frees; older snapshots may use them.
     """
 
     def __init__(
@@ -147,7 +147,7 @@ class EmbeddedTransaction:
         self._database.execute("DELETE FROM key_values WHERE key = ?", (key,))
 
     def _open(self, collection: str, dimensions: int, model: str) -> Collection:
-        """The collection, which is created if it is new; an empty one takes the model."""
+        """Open a collection, and create it if necessary; an empty one adopts the model."""
         self._database.execute(
             "INSERT OR IGNORE INTO collections (name, dimensions) VALUES (?, ?)",
             (collection, dimensions),
@@ -156,9 +156,9 @@ class EmbeddedTransaction:
         assert found is not None
         if found.dimensions != dimensions:
             raise InvalidInput(
-                f"The vectors of {collection} have {found.dimensions} dimensions, and these have "
-                f"{dimensions}. Use another collection, or the embedding model that it was made "
-                "with."
+                f"The vectors of {collection} have {found.dimensions} dimensions, but the new ones "
+                f"have {dimensions}. Use another collection, or the embedding model that it was "
+                "made with."
             )
         if model and not found.model:
             self._database.execute(
@@ -169,26 +169,26 @@ class EmbeddedTransaction:
         return found
 
     def _bump_version(self, collection: str) -> Collection | None:
-        """The collection, under a new version, which readers cache by."""
+        """Increment the collection's version, by which readers cache; return the collection."""
         self._database.execute(
             "UPDATE collections SET version = version + 1 WHERE name = ?", (collection,)
         )
         return find_collection(self._database, collection)
 
     def _assign(self, number: int, wanted: int) -> Slots:
-        """Slots that no record has and no snapshot reads, the lowest first."""
+        """Assign slots that no record has and no snapshot reads, lowest first."""
         retired = self._snapshots.retired(number) | self.retired.slots.get(number, set())
         end = count_slots(self._database, number)
         free = np.flatnonzero(~metadata_index.all_slots(self._database, number, end)).tolist()
         free = [slot for slot in free if slot not in retired][:wanted]
-        # A damaged index must not have the vector of another record overwritten.
+        # The index may be damaged: check that no record uses these slots.
         used = {slot for (slot,) in self._database.execute(_USED, (number, json.dumps(free)))}
         blocked = used | retired
         unused = (slot for slot in chain(free, count(end)) if slot not in blocked)
         return np.fromiter(islice(unused, wanted), np.int64, wanted)
 
     def _retire(self, number: int, rows: Sequence[Row]) -> None:
-        """Remove these records from the index, and free their slots for later transactions."""
+        """Remove records from the metadata index, and free their slots for later transactions."""
         old = [(row.slot, row.record.metadata) for row in rows]
         metadata_index.remove(self._database, number, old)
         self.retired.slots.setdefault(number, set()).update(row.slot for row in rows)

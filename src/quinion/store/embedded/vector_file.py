@@ -1,7 +1,7 @@
-"""Vectors, or codes of them, in one flat file, row after row, mapped into memory to be read.
+"""Flat file of vectors or binary codes, row by row, memory-mapped for reading.
 
-A row is at a place that the ledger decides. What is written is on the disk after `sync`; a row
-that nobody has noted is overwritten by the next.
+The store assigns the slot of each row. Writes are on the disk after `sync`. A row whose slot no
+record refers to is free to be overwritten.
 """
 
 import mmap
@@ -20,7 +20,7 @@ FLOAT = np.dtype("<f4")
 
 
 class VectorFile:
-    """The rows of one collection; `path` None: in memory alone."""
+    """Rows of one collection; in memory if `path` is `None`."""
 
     def __init__(self, path: Path | None, dimensions: int, kind: np.dtype[Any] = FLOAT) -> None:
         self.dimensions = dimensions
@@ -34,15 +34,15 @@ class VectorFile:
             self._map()
 
     def __len__(self) -> int:
-        """How many slots there are; the last ones may be unused."""
+        """The number of slots, including unused ones at the end."""
         return len(self._memory)
 
     def all(self) -> NDArray[Any]:
-        """What is at each place."""
+        """All rows, by slot."""
         return self._memory
 
     def write(self, slots: Slots, vectors: NDArray[Any]) -> None:
-        """Put each row at its place."""
+        """Write each row to its slot."""
         with self._lock:
             end = int(slots.max()) + 1
             if end > len(self._memory):
@@ -56,35 +56,35 @@ class VectorFile:
                 _write_all(self._descriptor, part.tobytes(), int(slots[first]) * self._width)
 
     def read(self, slots: Slots) -> Vectors:
-        """The vectors at these slots."""
+        """Read the vectors at these slots."""
         rows: Vectors = self._memory[slots]
         return rows
 
     def dot(self, slots: Slots, vector: Vectors) -> Vectors:
-        """The product of each of these rows, in ascending order, with the vector."""
+        """Dot product of the vector with each of these rows, whose slots are ascending."""
         end = int(slots[-1]) + 1
-        # Not by `@`: the threads of BLAS wait for work that does not come, on all cores.
+        # Not with `@`: the threads of BLAS would spin on all cores.
         products: Vectors
         if len(slots) * 2 > end:
-            # Most of them: nothing has to be copied together.
+            # For most of the rows, a copy would be slower.
             products = np.vecdot(self._memory[:end], vector)[slots]
         else:
             products = np.vecdot(self.read(slots), vector)
         return products
 
     def sync(self) -> None:
-        """Have all that was written on the disk."""
+        """Flush all writes to the disk."""
         if self._descriptor >= 0:
             os.fsync(self._descriptor)
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         if self._descriptor >= 0:
             os.close(self._descriptor)
             self._descriptor = -1
 
     def _grow(self, rows: int) -> None:
-        """By an eighth at least, so that not every write maps the file anew."""
+        """Grow the file by at least an eighth, so that not every write maps it again."""
         rows = max(rows, len(self._memory) + len(self._memory) // 8, 256)
         if self._descriptor >= 0:
             os.ftruncate(self._descriptor, rows * self._width)

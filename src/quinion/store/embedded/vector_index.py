@@ -1,9 +1,9 @@
-"""Vector index: the vectors of all collections and their binary codes, in files of the store.
+"""Vector index: the vectors and binary codes of all collections, in files of the store.
 
-Each record notes the slot of its vector. A committed slot is never overwritten: a changed vector
-gets a new slot, so that a transaction that is rolled back or killed leaves nothing behind, and a
-reader's snapshot stays valid. Among few vectors the nearest are found by comparing all of them;
-among many, binary codes choose those that are worth comparing.
+Each record stores the slot of its vector. Vectors are copy-on-write: a changed vector gets a new
+slot, so a transaction that is rolled back or killed leaves no trace, and a reader's snapshot stays
+valid. Small sets of vectors are compared exhaustively. For large sets, binary codes select the
+candidates.
 """
 
 import sqlite3
@@ -24,19 +24,19 @@ from quinion.store.embedded.vector_file import FLOAT, VectorFile
 
 VECTORS, CODES = ".vectors", ".codes"
 MAX_EXACT = 20_000
-"""Up to so many vectors the nearest are found by comparing all, in a few milliseconds."""
+"""Up to this many vectors are compared exhaustively, in a few milliseconds."""
 MAX_EXACT_SCATTERED = 8_000
-"""The same where they lie apart, as those that pass a filter do."""
+"""The same for vectors that are not contiguous, because of a filter."""
 MIN_CODED = 16_384
-"""From so many slots on there are codes, so that they exist when they are needed."""
+"""Number of slots from which on codes are written, so that they exist when they are needed."""
 MIN_CANDIDATES = 2_000
 CANDIDATES_PER_HIT = 40
-"""Vectors that are compared for each one that is wanted, where codes have chosen them."""
+"""Vectors compared exactly per requested hit, after a selection by codes."""
 
 
 @dataclass(frozen=True, slots=True)
 class Collection:
-    """A collection as one snapshot has it."""
+    """State of a collection in one snapshot."""
 
     number: int
     dimensions: int
@@ -46,14 +46,14 @@ class Collection:
 
 
 class VectorIndex:
-    """One for each collection, by its number; `folder` None: in memory."""
+    """Vectors of all collections, by their numbers; in memory if `folder` is `None`."""
 
     def __init__(self, folder: Path | None) -> None:
         self._folder = folder
         self._opening = threading.RLock()
         self._vectors: dict[int, VectorFile] = {}
         self._codes: dict[int, tuple[bytes, Codes]] = {}
-        """With their centre, because the transaction that set it may have been rolled back."""
+        """Codes with their centre: the transaction that set it may have been rolled back."""
 
     def close(self) -> None:
         """Close the files."""
@@ -61,14 +61,14 @@ class VectorIndex:
             self._close(number)
 
     def vectors(self, database: sqlite3.Connection, collection: Collection) -> VectorFile:
-        """The vectors of a collection.
+        """Open the vectors of a collection.
 
         Raises:
-            StoreUnavailable: their file can't be opened, or was truncated or deleted.
+            StoreUnavailable: the file can't be opened, or was truncated or deleted.
         """
         with self._opening:
             known = self._vectors.get(collection.number)
-            # The number may have been that of a collection whose creation was rolled back.
+            # The number may have belonged to a collection whose creation was rolled back.
             if known is None or known.dimensions != collection.dimensions:
                 vectors = self.open_file(collection)
                 self._check_length(database, collection.number, vectors)
@@ -80,7 +80,7 @@ class VectorIndex:
     def write(
         self, database: sqlite3.Connection, collection: Collection, slots: Slots, vectors: Vectors
     ) -> None:
-        """Write each vector to its slot, and its code once there are so many that codes pay."""
+        """Write each vector to its slot; from `MIN_CODED` slots on, also its code."""
         file = self.vectors(database, collection)
         file.write(slots, vectors)
         file.sync()
@@ -90,7 +90,7 @@ class VectorIndex:
                 codes.sync()
             elif slots.max() >= MIN_CODED:
                 centre = file.read(np.arange(MIN_CODED)).mean(axis=0).astype(FLOAT).tobytes()
-                self._delete(collection.number, CODES)  # of a transaction that was rolled back
+                self._delete(collection.number, CODES)  # leftovers of a rolled-back transaction
                 self._open_codes(database, replace(collection, centre=centre))
                 database.execute(
                     "UPDATE collections SET centre = ? WHERE number = ?",
@@ -105,8 +105,10 @@ class VectorIndex:
         most: int,
         mask: Mask,
     ) -> tuple[Slots, NDArray[np.float32]]:
-        """The masked slots whose vectors are nearest, nearest first, and their distances: `most`
-        of them, or as many as there are."""
+        """Find the slots in the mask with the nearest vectors, nearest first, and their distances.
+
+        Returns `most` of them, or fewer if the mask has fewer.
+        """
         count = int(np.count_nonzero(mask))
         if not count:
             return np.empty(0, np.int64), np.empty(0, np.float32)
@@ -116,7 +118,7 @@ class VectorIndex:
             slots = codes.nearest(vector, mask, max(MIN_CANDIDATES, CANDIDATES_PER_HIT * most))
         else:
             slots = np.flatnonzero(mask)
-        # Squared distances of unit vectors; rounding must not make one nearer than itself.
+        # Squared distances of unit vectors; rounding errors must not make them negative.
         products = self.vectors(database, collection).dot(slots, vector)
         distances = np.maximum(2.0 - 2.0 * products, 0.0)
         if len(slots) > most:
@@ -127,11 +129,11 @@ class VectorIndex:
         return slots[order], distances[order]
 
     def rebuild(self, database: sqlite3.Connection, collection: Collection) -> None:
-        """Open the file of vectors again, and write its codes again."""
+        """Reopen the file of vectors and rebuild its codes."""
         with self._opening:
             self._close(collection.number)
             self._delete(collection.number, CODES)
-            with suppress(StoreUnavailable):  # where vectors are missing, a search reports it
+            with suppress(StoreUnavailable):  # a search reports missing vectors
                 self._open_codes(database, collection)
 
     def drop(self, number: int) -> None:
@@ -141,7 +143,7 @@ class VectorIndex:
             self._delete(number, VECTORS, CODES)
 
     def open_file(self, collection: Collection) -> VectorFile:
-        """The file of vectors, whatever its length.
+        """Open the file of vectors without a check of its length.
 
         Raises:
             StoreUnavailable: it can't be opened.
@@ -156,7 +158,7 @@ class VectorIndex:
             ) from error
 
     def _check_length(self, database: sqlite3.Connection, number: int, vectors: VectorFile) -> None:
-        """A file that was truncated or deleted must not pass for one of zeros."""
+        """Reject a truncated or deleted file, which would otherwise read as zeros."""
         query = "SELECT max(slot) FROM records WHERE collection = ?"
         [(last,)] = database.execute(query, (number,))
         if last is not None and last >= len(vectors):
@@ -167,7 +169,7 @@ class VectorIndex:
             )
 
     def _open_codes(self, database: sqlite3.Connection, collection: Collection) -> Codes | None:
-        """The codes of a collection, if it has been large enough to need them."""
+        """Open the codes of a collection, if it has ever been large enough to need them."""
         if collection.centre is None:
             return None
         number, centre = collection.number, collection.centre

@@ -200,7 +200,7 @@ def test_vectors_without_a_database_are_refused_as_lost(tmp_path: Path) -> None:
     before = vectors_file(tmp_path).read_bytes()
     (tmp_path / FILE).unlink()
     for _ in range(2):
-        with pytest.raises(StoreUnavailable, match=rf"{FILE} is gone.*quinion restore"):
+        with pytest.raises(StoreUnavailable, match=rf"{FILE} is missing.*quinion restore"):
             open_store(tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == ["1.vectors"]
     assert vectors_file(tmp_path).read_bytes() == before
