@@ -1,7 +1,7 @@
-"""Chroma's own client, for a folder or a server.
+"""Client of Chroma, for a folder or a server.
 
-No Chroma type leaves this module. It runs in Chroma's process only (`process.py`), so the library
-is never imported by a server, and any failure ends that process.
+No Chroma type leaves this module. It runs only in Chroma's process (`process.py`), so servers never
+import the library, and any failure ends that process.
 """
 
 import shutil
@@ -22,25 +22,25 @@ if TYPE_CHECKING:
     from chromadb.api.models.Collection import Collection
 
 Location = Path | str
-"""A folder, or the address of a server."""
+"""Folder of an embedded Chroma, or the address of a server."""
 Copies = dict[str, tuple[Record, Vectors]]
 """Records with their vectors, by id."""
 
 MODEL_KEY = "embedder"
-"""The key of a collection's metadata that has the fingerprint of its embedding model."""
+"""Metadata key of a collection with the fingerprint of its embedding model."""
 PAGE = 5_000
-"""Ids that are listed at once: Chroma's database can't bind many more."""
+"""Number of ids per request: Chroma's database can't bind many more."""
 DATABASE = "chroma.sqlite3"
-"""The database in the folder of an embedded Chroma, once it has been used."""
+"""Database of an embedded Chroma, which exists after its first use."""
 WRITER = "writer.lock"
 LOCK_TIMEOUT_S = 30.0
-"""How long the process of an earlier server may take to end."""
+"""Timeout for the process of an earlier server to exit."""
 FULL_DISK_BYTES = 2**26
-"""With so many free bytes or fewer, the disk may be why a graph could not be written."""
+"""With this many free bytes or fewer, a failed write of a graph may be due to a full disk."""
 
 
 class ChromaClient:
-    """The collections of one Chroma. Calls block, and raise whatever Chroma raises."""
+    """Collections of one Chroma. Methods block, and raise Chroma's exceptions."""
 
     def __init__(self, location: Location) -> None:
         if isinstance(location, Path):
@@ -48,20 +48,20 @@ class ChromaClient:
         self._client = _connect(location)
 
     def close(self) -> None:
-        """Close the files; the end of the process does the rest."""
+        """Close the files; the exit of the process releases everything else."""
         self._client.close()  # type: ignore[attr-defined]
 
     def collections(self) -> dict[str, str]:
-        """The names of all collections, each with the fingerprint of its model, if any."""
+        """List all collections: the fingerprint of the model, or an empty string, by name."""
         found = self._client.list_collections()
         return {one.name: str((one.metadata or {}).get(MODEL_KEY) or "") for one in found}
 
     def count(self, collection: str) -> int:
-        """The number of records of a collection; 0 if there is none of that name."""
+        """Count the records of a collection; 0 if it does not exist."""
         return found.count() if (found := self._find(collection)) else 0
 
     def page_of_ids(self, collection: str, start: int) -> list[str]:
-        """Some thousand of the ids, from that one on."""
+        """List up to `PAGE` ids from an offset on."""
         found = self._find(collection)
         return list(found.get(limit=PAGE, offset=start, include=[])["ids"]) if found else []
 
@@ -73,7 +73,7 @@ class ChromaClient:
         records: Sequence[Record],
         vectors: Vectors,
     ) -> None:
-        """Delete records, and write others with their vectors; a missing collection is created."""
+        """Delete records and upsert others with their vectors; create the collection if needed."""
         target = self._client.get_or_create_collection(collection, embedding_function=None)
         if model and (target.metadata or {}).get(MODEL_KEY) != model:
             target.modify(metadata={**(target.metadata or {}), MODEL_KEY: model})
@@ -83,27 +83,27 @@ class ChromaClient:
             return
         ids = [record.id for record in records]
         old = target.get(ids=ids, include=["metadatas"])
-        # Chroma merges metadata, and forgets a key that is set to None.
+        # Chroma merges metadata, and removes a key that is set to None.
         gone = {
             id_: dict.fromkeys(metadata or ())
             for id_, metadata in zip(old["ids"], old["metadatas"] or (), strict=True)
         }
         metadata: list[Any] = [
-            {**gone.get(record.id, {}), **record.metadata} or None  # {} is refused
+            {**gone.get(record.id, {}), **record.metadata} or None  # Chroma rejects {}
             for record in records
         ]
         texts = [record.text for record in records]
         target.upsert(ids=ids, documents=texts, metadatas=metadata, embeddings=vectors)
 
     def drop(self, collection: str) -> None:
-        """Remove a collection; a missing one is fine."""
+        """Delete a collection, if it exists."""
         if self._find(collection):
             self._client.delete_collection(collection)
 
     def fetch(self, collection: str, ids: Sequence[str]) -> Copies:
-        """These records with their vectors, as far as they are there and can be read.
+        """Fetch these records with their vectors, except missing or unreadable ones.
 
-        Chroma fails as a whole when one vector is lost, so the ids are halved until it is found.
+        One lost vector makes the entire request fail, so the ids are bisected to isolate it.
         """
         target = self._find(collection)
         if not target or not ids:
@@ -123,14 +123,14 @@ class ChromaClient:
         }
 
     def _find(self, name: str) -> "Collection | None":
-        """The collection, which is not created by looking for it."""
+        """Find a collection without creating it."""
         if name in self.collections():
             return self._client.get_collection(name, embedding_function=None)
         return None
 
 
 def pages_of_ids(chroma: ChromaClient, collection: str) -> Iterator[list[str]]:
-    """The ids of all records, some thousand at a time."""
+    """Iterate over the ids of all records in pages."""
     start = 0
     while page := chroma.page_of_ids(collection, start):
         yield page
@@ -138,8 +138,8 @@ def pages_of_ids(chroma: ChromaClient, collection: str) -> Iterator[list[str]]:
 
 
 def is_damaged(folder: Path, failure: str, deaths: int) -> bool:
-    """Whether Chroma failed because of its files, and not because they can't be used now: they
-    are locked or read-only, or the disk is full. `deaths` of its process are in a row."""
+    """Whether damaged files made Chroma fail, as opposed to locked or read-only files or a full
+    disk. `deaths` is the number of consecutive crashes of its process."""
     path = folder / DATABASE
     if not path.exists():
         return folder.exists() and not folder.is_dir()
@@ -150,12 +150,12 @@ def is_damaged(folder: Path, failure: str, deaths: int) -> bool:
         return False
     except sqlite3.DatabaseError:
         return True
-    is_graph = deaths > 1 or "hnsw" in failure.casefold()  # one death may be an accident
+    is_graph = deaths > 1 or "hnsw" in failure.casefold()  # one crash may be a coincidence
     return line != "ok" or (is_graph and shutil.disk_usage(folder).free > FULL_DISK_BYTES)
 
 
 def _lock(path: Path, timeout_s: float) -> sqlite3.Connection:
-    """A connection that keeps other programs from writing to a database, until it is closed."""
+    """Open a connection that blocks other writers of a database until it is closed."""
     database = sqlite3.connect(path, timeout=timeout_s)
     try:
         database.execute("BEGIN IMMEDIATE")
@@ -166,8 +166,10 @@ def _lock(path: Path, timeout_s: float) -> sqlite3.Connection:
 
 
 def _lock_folder(folder: Path) -> sqlite3.Connection:
-    """Keep other processes of ours out of a folder: two that write it lose vectors without an
-    error. Where another program keeps it locked Chroma would wait without end."""
+    """Lock a folder against other quinion processes: two writers lose vectors without an error.
+
+    Also wait for other programs that lock the database; Chroma itself would wait indefinitely.
+    """
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     writer_lock = _lock(folder / WRITER, LOCK_TIMEOUT_S)
     if (folder / DATABASE).exists():

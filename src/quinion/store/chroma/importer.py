@@ -1,7 +1,7 @@
-"""Takes over what another program wrote into a Chroma, without embedding anything again.
+"""Import of records that another program wrote into a Chroma, without new embeddings.
 
-Collections of the contracts are taken, and those that a mirror of ours has marked with their
-model. A record that the store has already is left as it is. Nothing is changed in Chroma.
+Imported are the collections of the contracts, and those that a quinion mirror has marked with
+their model. Existing records of the store are not changed, nor is anything in Chroma.
 """
 
 from collections.abc import Collection, Mapping
@@ -17,14 +17,17 @@ from quinion.store.chroma.client import DATABASE, ChromaClient, Location, pages_
 from quinion.store.chroma.process import open_chroma
 
 Required = Mapping[str, frozenset[str]]
-"""By the name of a contract's collection, the keys that the metadata of its records must have."""
+"""Required metadata keys of records, by the name of a contract's collection."""
 
 
 @dataclass(slots=True)
 class Imported:
-    """What became of the records of a collection: how many were imported, were in the store
-    already, and are there in another version; the ids of those that can't be read or lack metadata
-    that the contract requires; and why it could not be imported to its end."""
+    """Result for one collection.
+
+    `present` counts records that the store already had, `different` those of them that differ.
+    `unreadable` and `invalid` are the ids of records that can't be read or lack required metadata.
+    `failure` is the reason why the import of the collection stopped.
+    """
 
     imported: int = 0
     present: int = 0
@@ -36,7 +39,7 @@ class Imported:
 
 @dataclass(slots=True)
 class ImportReport:
-    """What became of the collections, by name, and the names of those that were ignored."""
+    """Results by collection, and the names of ignored collections."""
 
     collections: dict[str, Imported] = field(default_factory=dict)
     ignored: list[str] = field(default_factory=list)
@@ -48,10 +51,10 @@ def import_chroma(
     required: Required,
     skip: Collection[tuple[str, str]] = frozenset(),
 ) -> ImportReport:
-    """Copy the records of a Chroma into the store, some thousand in a transaction.
+    """Copy the records of a Chroma into the store, a few thousand per transaction.
 
-    `skip` names records that are not to be copied, by collection and id, and whole collections
-    by an empty id.
+    `skip` lists records to leave out, by collection and id; an empty id stands for all records of
+    the collection.
 
     Raises:
         StoreUnavailable: Chroma can't be read, or the store can't be written.
@@ -78,7 +81,7 @@ def import_chroma(
                     ids = [id_ for id_ in page if (name, id_) not in skip]
                     _import(store, chroma, name, model, ids, keys, done)
             except (StoreUnavailable, InvalidInput) as error:
-                # One graph is damaged, or has other dimensions; the others may not.
+                # This graph is damaged, or has other dimensions; other collections may be intact.
                 done.failure = error.message
     return report
 

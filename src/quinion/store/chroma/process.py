@@ -1,9 +1,9 @@
-"""Chroma in a process of its own.
+"""Chroma in a separate process.
 
-Chroma keeps the interpreter's lock while it writes, 0.8 ms for each record, and trusts its files:
-a flipped bit in its graph can end the process that reads it, or make it wait for ever. So it has a
-process that may be kept waiting and may die. It is started at the first call, and again after each
-failure. It ends when its pipe is closed, and so with the server, however that ends.
+Chroma holds the interpreter lock while it writes, 0.8 ms per record. It also trusts its files: a
+flipped bit in its graph can crash the process that reads it, or block it forever. So Chroma runs in
+a process that may block or crash. The process starts at the first call, and again after each
+failure. It exits when its pipe is closed, and thus always with the server.
 """
 
 import os
@@ -22,12 +22,12 @@ from quinion.runtime_tuning import lower_priority
 from quinion.store.chroma.client import ChromaClient, Location, is_damaged
 
 TIMEOUT_S = 120.0
-"""The longest that a call may take; the first that needs a large graph loads it."""
+"""Timeout of a call; the first call that needs a large graph has to load it."""
 SERVER_TIMEOUT_S = 30.0
-"""The same for a server, for which Chroma's client waits without end."""
+"""The same for a server, for which Chroma's client has no timeout."""
 POLL_S = 0.2
-"""How often it is looked whether the client was closed meanwhile."""
-# -P: the current folder is the user's, and nothing in it may be imported.
+"""Interval of checks whether the client was closed."""
+# -P: the current folder belongs to the user, and nothing in it may be imported.
 COMMAND = (sys.executable, "-P", "-m", "quinion.store.chroma.process")
 
 
@@ -36,8 +36,9 @@ class ChromaDamaged(StoreUnavailable):
 
 
 def open_chroma(location: Location) -> ChromaClient:
-    """A client whose methods run in a process of their own. They may be called from any thread,
-    `close` also while another method runs, which then fails.
+    """Create a client whose methods run in a separate process.
+
+    The methods are thread-safe. `close` may be called while another method runs, which then fails.
 
     Raises, from all methods:
         ChromaDamaged: the files in the folder are damaged.
@@ -60,7 +61,7 @@ class _RemoteClient:
         return partial(self._call, method)
 
     def close(self) -> None:
-        """End the process, which closes its files."""
+        """Stop the process, which closes its files."""
         self._is_closed = True
         with self._lock:
             self._stop()
@@ -99,9 +100,9 @@ class _RemoteClient:
             self._process = subprocess.Popen(
                 [*COMMAND, str(theirs.fileno()), str(self._location)],
                 stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL,  # ours may be a client's
+                stdout=subprocess.DEVNULL,  # the server's may be connected to an MCP client
                 pass_fds=(theirs.fileno(),),
-                start_new_session=True,  # so that Ctrl-C goes to the server, which closes it
+                start_new_session=True,  # so that only the server gets Ctrl-C and closes this one
             )
         except OSError as error:
             self._stop()
@@ -127,7 +128,7 @@ def main(descriptor: str, location: str) -> None:
     lower_priority()
     place: Location = location if "://" in location else Path(location)
     client: ChromaClient | None = None
-    # Both ends are ours, so what is received may be unpickled.
+    # Both ends of the pipe belong to quinion, so unpickling is safe.
     pipe: Connection[Any, Any] = Connection(int(descriptor))
     with pipe, suppress(EOFError, BrokenPipeError):
         while True:
@@ -135,7 +136,7 @@ def main(descriptor: str, location: str) -> None:
             try:
                 client = client or ChromaClient(place)
                 answer = getattr(client, method)(*arguments)
-            except Exception as error:  # Chroma, its HTTP client and SQLite each raise their own
+            except Exception as error:  # Chroma, its HTTP client and SQLite have no common base
                 pipe.send((True, str(error)))
                 return
             pipe.send((False, answer))

@@ -1,14 +1,14 @@
-"""Replicator: keeps a Chroma as a one-way mirror of the store, for other programs.
+"""Replicator that maintains a Chroma as a one-way mirror of the store, for other programs.
 
-The store notes in its outbox what a commit changed. A thread sends that to Chroma's process, in
-large steps, when nobody has written for a moment or when the mirror has fallen far behind. A write
-never waits for it, and no failure of Chroma reaches a caller: it is logged and tried again, and
-the outbox keeps what is missing. A folder that is damaged is moved aside and filled again.
+Each commit adds its changes to the store's outbox. A thread sends them to Chroma's process in
+large batches, when no write has happened for a moment or when the mirror is far behind. Writes
+never wait for replication, and no failure of Chroma reaches a caller: it is logged and retried,
+and the outbox keeps the unsent changes. A damaged folder is moved aside and filled again.
 
-Where the database in a folder is as it was when the mirror was last current (`STAMP`), Chroma is
-not even started before something is written.
+If the database in a folder is unchanged since the mirror was last current (`STAMP`), Chroma is
+not started before the next write.
 
-The mirror may hold records that the store does not have, of other programs: they are left alone.
+The mirror may contain records of other programs. The replicator does not touch them.
 """
 
 import logging
@@ -31,28 +31,28 @@ from quinion.store.embedded.store import EmbeddedStore
 log = logging.getLogger(__name__)
 
 STEP = 1_000
-"""Records that are sent at once: Chroma takes fewer no quicker, and is locked meanwhile."""
+"""Records per batch: smaller batches are no faster, and Chroma is locked during each."""
 QUIET_S = 5.0
-"""Longer than embedding most documents takes: what embeds has the cores to itself."""
+"""Time without writes before replication starts. It is longer than embedding most documents
+takes, so replication does not compete with embedding for the cores."""
 FAR_BEHIND = 10_000
-"""From so many entries on they are sent while others write."""
+"""Number of outbox entries from which on they are sent even during writes."""
 RETRY_AFTER_S = 30.0
 CLOSE_S = 30.0
-"""How long closing a store goes on sending."""
+"""Timeout for sending the rest of the outbox when a store is closed."""
 NOT_FILLED = (
-    "The Chroma mirror has not been filled yet: that is done in the background, or now by quinion "
-    "verify --repair"
+    "The Chroma mirror has not been filled yet. It is filled in the background; to fill it now, "
+    "run quinion verify --repair"
 )
 QUARANTINE = "damaged-"
 GRAPH = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
-"""The names of folders that Chroma makes."""
+"""Names of the folders of Chroma's graphs."""
 
 T = TypeVar("T")
 
 
 class Replicator:
-    """Mirrors a store into a Chroma, from its construction on; implements
-    `embedded.store.Mirror`."""
+    """Thread that replicates a store to a Chroma; implements `embedded.store.Mirror`."""
 
     def __init__(self, store: EmbeddedStore, location: Location) -> None:
         self._store = store
@@ -69,12 +69,12 @@ class Replicator:
         self._thread.start()
 
     def notify(self) -> None:
-        """Something was committed."""
+        """Called after each commit."""
         self._last_write = time.monotonic()
         self._woken.set()
 
     def close(self) -> None:
-        """Send what is left, for a while, and end Chroma's process."""
+        """Send the rest of the outbox, with a timeout, and stop Chroma's process."""
         self._closing.set()
         self._woken.set()
         self._thread.join(CLOSE_S)
@@ -84,7 +84,7 @@ class Replicator:
         self._thread.join()
 
     def flush(self) -> None:
-        """Send all that the mirror lacks, now.
+        """Bring the mirror up to date now.
 
         Raises:
             StoreUnavailable: Chroma failed.
@@ -92,7 +92,7 @@ class Replicator:
         self._use(self._catch_up)
 
     def fetch(self, collection: str, ids: Sequence[str]) -> Copies:
-        """The mirror's copies of these records, as far as it has them."""
+        """Fetch the mirror's copies of these records, as far as they exist."""
         try:
             with self._chroma_lock:
                 return self._chroma.fetch(collection, ids)
@@ -101,7 +101,7 @@ class Replicator:
             return {}
 
     def check(self, collection: str, *, repair: bool) -> list[str]:
-        """Differences between the mirror and the store; with `repair`, they are sent again."""
+        """Find differences between the mirror and the store; `repair` sends the records again."""
         try:
             return self._use(lambda: list(self._check(collection, repair=repair)))
         except StoreUnavailable as error:
@@ -114,9 +114,9 @@ class Replicator:
                     return
                 self.flush()
                 self._failure = ""
-            except Exception as error:  # without this thread there is no mirror
+            except Exception as error:  # without this thread, replication would stop
                 self._compared = False
-                if str(error) != self._failure:  # once, not every half minute
+                if str(error) != self._failure:  # log it once, not at every retry
                     self._failure = str(error)
                     log.warning("The Chroma mirror is behind and is updated later: %s", error)
                 if self._closing.is_set():
@@ -124,14 +124,14 @@ class Replicator:
                 self._closing.wait(RETRY_AFTER_S)
 
     def _await_work(self) -> bool:
-        """Wait until something is to be sent; false when all was sent and we are closing."""
+        """Wait for work; return false when everything is sent and the store is being closed."""
         while True:
-            self._woken.clear()  # before it is looked, so that no write is missed
+            self._woken.clear()  # before the checks, so that no write is missed
             is_closing = self._closing.is_set()
             entries = sum(self._store.outbox.count().values())
             wanted = entries > 0 or not self._compared
             if is_closing:
-                # A server is compared with when there is time: it may not answer.
+                # A server is not compared during shutdown: it may not answer.
                 return entries > 0 or (wanted and isinstance(self._location, Path))
             quiet_s = time.monotonic() - self._last_write
             if wanted and (quiet_s >= QUIET_S or entries >= FAR_BEHIND):
@@ -139,7 +139,7 @@ class Replicator:
             self._woken.wait(QUIET_S - quiet_s if wanted else None)
 
     def _use(self, work: Callable[[], T]) -> T:
-        """Use Chroma; where its folder turns out to be damaged, move it aside and try again."""
+        """Run `work` on Chroma; if its folder is damaged, move it aside and retry."""
         with self._chroma_lock:
             try:
                 return work()
@@ -151,9 +151,9 @@ class Replicator:
                 return work()
 
     def _catch_up(self) -> None:
-        """Send the outbox; at first also what the mirror lacks for another reason."""
+        """Send the outbox; the first time, also records that are missing for other reasons."""
         names = self._store.outbox.count().keys()
-        # A missing collection is new; or Chroma was emptied, by a restart of its server.
+        # A missing collection is new, or Chroma was emptied by a restart of its server.
         self._compared = self._compared and names <= self._chroma.collections().keys()
         for name in names:
             self._send(name)
@@ -162,7 +162,7 @@ class Replicator:
                 self._add_missing(name)
                 self._send(name)
         self._compared = True
-        # Now: who changes the file later makes the next start compare.
+        # The stamp is read now: if the file changes later, the next start compares.
         with self._store.transaction() as transaction:
             transaction.set_value(STAMP, self._read_stamp())
 
@@ -182,7 +182,7 @@ class Replicator:
                 outbox.remove(entries.values())
 
     def _add_missing(self, collection: str) -> None:
-        """Put into the outbox what the mirror lacks, as far as counting and ids tell."""
+        """Add missing records to the outbox, found by a comparison of counts and ids."""
         count = self._store.count(Selector.everything(collection))
         if self._chroma.count(collection) != count:
             theirs = self._list_ids(collection)
@@ -208,12 +208,11 @@ class Replicator:
         if extra := theirs.difference(self._store.list_ids(collection)):
             yield (
                 f"{collection}: Chroma has {len(extra):,} records that the store does not have; "
-                "quinion import chroma takes them over"
+                "quinion import chroma imports them"
             )
 
     def _find_different(self, collection: str) -> list[str]:
-        """The ids of records that the mirror lacks or has otherwise, and that are not about to
-        be sent."""
+        """Find records that are missing or different in the mirror and not in the outbox."""
         found: list[str] = []
         for some in _steps(self._store.list_ids(collection)):
             records, vectors = self._store.get_with_vectors(Selector.by_ids(collection, some))
@@ -229,7 +228,7 @@ class Replicator:
         return {id_ for page in pages_of_ids(self._chroma, collection) for id_ in page}
 
     def _read_stamp(self) -> str:
-        """The size and time of the database in the folder; empty for a server, or without one."""
+        """Size and modification time of the database in the folder; empty if there is none."""
         try:
             state = (Path(self._location) / DATABASE).stat()
         except OSError:
@@ -238,11 +237,10 @@ class Replicator:
 
 
 def quarantine(folder: Path) -> Path:
-    """Move the files of a Chroma folder into a folder inside it; a file in the folder's place is
-    renamed.
+    """Move the files of a Chroma folder into a subfolder; a file instead of a folder is renamed.
 
     Raises:
-        StoreUnavailable: something can't be moved.
+        StoreUnavailable: a file can't be moved.
     """
     name = f"{QUARANTINE}{time.strftime('%Y%m%d-%H%M%S')}"
     try:
@@ -258,8 +256,10 @@ def quarantine(folder: Path) -> Path:
 
 
 def find_files(folder: Path) -> list[Path]:
-    """The files of Chroma in a folder: its database, and the folders of its graphs. What else is
-    there may be anybody's."""
+    """Find Chroma's files in a folder: its database and the folders of its graphs.
+
+    Other files may belong to other programs.
+    """
     found = folder.iterdir() if folder.is_dir() else ()
     return [one for one in found if one.name.startswith(DATABASE) or GRAPH.fullmatch(one.name)]
 
