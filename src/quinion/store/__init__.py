@@ -1,1 +1,1 @@
-"""Where records are kept: the port (`base`), its adapters, policies, originals, the lock."""
+"""Storage: the store's protocol (`base`), its adapters, policies, original files, locks."""

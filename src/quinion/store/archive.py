@@ -1,7 +1,7 @@
-"""One file that holds copies of many, with a checksum of each: a tar that any program can open.
+"""Archive format of backups: a plain tar with a checksum for each file.
 
-Not compressed: most of it are vectors, which hardly get smaller. The manifest is the last member,
-so an archive that was cut off has none, and is refused.
+It is not compressed, because vectors hardly shrink. The manifest is the last member, so a
+truncated archive has none and is rejected.
 """
 
 import hashlib
@@ -23,7 +23,7 @@ STEP = 1 << 20
 
 
 def write_archive(target: Path, members: Mapping[str, Path], note: Mapping[str, Any]) -> None:
-    """Write the members under their names, and a manifest with the note.
+    """Write the members under their names, and a manifest that includes the note.
 
     Raises:
         StoreUnavailable: a file can't be read or written.
@@ -42,15 +42,15 @@ def write_archive(target: Path, members: Mapping[str, Path], note: Mapping[str, 
     except OSError as error:
         target.unlink(missing_ok=True)
         raise StoreUnavailable(
-            f"{target} cannot be written ({error}). Check that there is space, and try again."
+            f"{target} cannot be written ({error}). Check that there is free space, and try again."
         ) from error
 
 
 def unpack_archive(file: Path, target: Path) -> dict[str, Any]:
-    """Write all members into the folder, and return the manifest.
+    """Extract all members into the folder, and return the manifest.
 
     Raises:
-        InvalidInput: it is no archive of ours, or it is damaged; nothing in it can be relied on.
+        InvalidInput: it is no quinion archive, or it is damaged; extracted files are unreliable.
     """
     try:
         with tarfile.open(file) as archive:
@@ -61,10 +61,10 @@ def unpack_archive(file: Path, target: Path) -> dict[str, Any]:
         made_as, wanted = manifest["format"], manifest["sha256"]
     except (tarfile.TarError, OSError, ValueError, KeyError) as error:
         raise InvalidInput(
-            f"{file} is no backup of quinion's, or it was cut off ({error}). Use another one."
+            f"{file} is not a quinion backup, or it is truncated ({error}). Use another one."
         ) from error
     if made_as not in READABLE:
-        raise InvalidInput(f"{file} was made by a later version of quinion. Use that one.")
+        raise InvalidInput(f"{file} was made by a newer version of quinion. Use that version.")
     if sums != wanted:
         wrong = sorted(name for name in {*sums, *wanted} if sums.get(name) != wanted.get(name))
         raise InvalidInput(f"{file} is damaged: {', '.join(wrong)}. Use another one.")
@@ -74,7 +74,7 @@ def unpack_archive(file: Path, target: Path) -> dict[str, Any]:
 def _unpack(archive: tarfile.TarFile, entry: tarfile.TarInfo, target: Path) -> str:
     path = Path(entry.name)
     if not entry.isfile() or path.is_absolute() or ".." in path.parts:
-        raise InvalidInput(f"{entry.name} does not belong into a backup. Use another one.")
+        raise InvalidInput(f"{entry.name} is no valid member of a backup. Use another backup.")
     place = target / path
     place.parent.mkdir(parents=True, exist_ok=True)
     source = cast(BinaryIO, archive.extractfile(entry))
@@ -87,7 +87,7 @@ def _unpack(archive: tarfile.TarFile, entry: tarfile.TarInfo, target: Path) -> s
 
 
 def copy_database(source: Path, target: Path) -> None:
-    """Copy a SQLite file as it is at one moment, whoever writes it meanwhile.
+    """Copy a snapshot of a SQLite file, while others may write to it.
 
     Raises:
         StoreUnavailable: it can't be read or written.
@@ -103,12 +103,14 @@ def copy_database(source: Path, target: Path) -> None:
 
 @contextmanager
 def lock_databases(databases: Sequence[Path]) -> Iterator[None]:
-    """Nobody writes these while this lasts; for a moment, because whoever wants to waits."""
+    """Block writers of these databases during the block, which should be short."""
     with ExitStack() as stack:
         try:
             for path in databases:
                 database = stack.enter_context(closing(sqlite3.connect(path, isolation_level=None)))
                 database.execute("BEGIN IMMEDIATE")
         except sqlite3.Error as error:
-            raise StoreUnavailable(f"A database of the home is busy ({error}).") from error
+            raise StoreUnavailable(
+                f"A database of the home is busy ({error}). Try again."
+            ) from error
         yield

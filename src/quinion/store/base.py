@@ -1,11 +1,11 @@
-"""The store port: what the engine asks of the place where records are kept.
+"""Store protocol: the operations that the engine needs from a vector store.
 
-A store has collections; a collection has records, each with a vector. An adapter keeps them
-(`embedded/` in a folder or in memory) and passes `tests/store_conformance`, which says what
-each method means. Nothing outside this package imports an adapter.
+A store has collections, and a collection has records, each with a vector. An adapter
+(`embedded/`, in a folder or in memory) passes `tests/store_conformance`, which specifies each
+method. Nothing outside this package imports an adapter.
 
-Calls block and may come from any thread. All of them raise StoreUnavailable when the store
-does not answer or is damaged; the message says what to do.
+All methods block and are thread-safe. They raise StoreUnavailable when the store does not answer
+or is damaged; the message says what to do.
 """
 
 from collections.abc import Mapping, Sequence
@@ -25,7 +25,7 @@ Vectors = NDArray[np.float32]
 
 @dataclass(frozen=True, slots=True)
 class Selector:
-    """Records of one collection: those with these ids, or with these values, or all."""
+    """Selection of records of one collection: by ids, by metadata values, or all."""
 
     collection: str
     ids: tuple[str, ...] | None = None
@@ -33,24 +33,24 @@ class Selector:
 
     @classmethod
     def by_ids(cls, collection: str, ids: Sequence[str]) -> "Selector":
-        """The records with these ids; an empty list selects nothing."""
+        """Select the records with these ids; an empty list selects nothing."""
         return cls(collection, ids=tuple(ids))
 
     @classmethod
     def by_values(cls, collection: str, **values: Scalar) -> "Selector":
-        """The records whose metadata has these values, one or more."""
+        """Select the records whose metadata has all of these values, at least one."""
         if not values:
             raise ValueError("without a value this would select the whole collection")
         return cls(collection, values=tuple(values.items()))
 
     @classmethod
     def everything(cls, collection: str) -> "Selector":
-        """The whole collection."""
+        """Select all records of the collection."""
         return cls(collection)
 
     @property
     def is_everything(self) -> bool:
-        """Whether it selects the whole collection."""
+        """Whether all records of the collection are selected."""
         return self.ids is None and not self.values
 
     @property
@@ -61,10 +61,10 @@ class Selector:
 
 @dataclass(frozen=True, slots=True)
 class IntegrityReport:
-    """The outcome of an integrity check.
+    """Result of an integrity check.
 
-    `problems` are about the store itself and remain after a repair; `warnings` are about its
-    mirror, which is only a copy; `repaired` lists what was repaired.
+    `problems` concern the store and remain after a repair. `warnings` concern its mirror, which
+    is only a copy. `repaired` lists the problems that were repaired.
     """
 
     records: int = 0
@@ -74,7 +74,7 @@ class IntegrityReport:
 
 
 class Transaction(Protocol):
-    """Changes to any number of collections: all of them happen, or none."""
+    """Atomic changes to any number of collections."""
 
     def model(self, collection: str) -> str:
         """The fingerprint of the collection's embedding model; empty if it has none."""
@@ -83,13 +83,13 @@ class Transaction(Protocol):
     def upsert(
         self, collection: str, records: Sequence[Record], vectors: Vectors, model: str
     ) -> None:
-        """Write records with their vectors, replacing those of the same ids.
+        """Write records with their vectors; records with the same ids are replaced.
 
-        `model` is the fingerprint of the embedding model. A collection keeps the one that its
-        first records came with.
+        `model` is the fingerprint of the embedding model. A collection keeps the model of its
+        first records.
 
         Raises:
-            InvalidInput: the vectors have another length than those of the collection.
+            InvalidInput: the vectors differ in length from those of the collection.
         """
         ...
 
@@ -98,8 +98,10 @@ class Transaction(Protocol):
         ...
 
     def delete(self, selector: Selector) -> int:
-        """Delete the selected records; return their number. An emptied collection that was
-        selected as a whole is gone, with its model."""
+        """Delete the selected records; return their number.
+
+        A selector for the entire collection also deletes the collection and its model.
+        """
         ...
 
     def set_value(self, key: str, value: str) -> None:
@@ -107,42 +109,42 @@ class Transaction(Protocol):
         ...
 
     def delete_value(self, key: str) -> None:
-        """Delete a key; a missing one is fine."""
+        """Delete a key, if it exists."""
         ...
 
 
 class VectorStore(Protocol):
     """Collections of records with vectors, and a small key-value table.
 
-    Every read sees one snapshot: a transaction is visible as a whole once it has been
-    committed, and not before. A thread that has a transaction open must not read the store.
+    Every read sees one snapshot: a transaction is visible only after its commit, and then
+    completely. A thread with an open transaction must not read the store.
     """
 
     def transaction(self) -> AbstractContextManager[Transaction]:
-        """Commit when the block ends, roll back when it raises.
+        """Open a transaction: commit when the block ends, roll back when it raises.
 
-        Transactions run one after the other. What was committed survives the process.
+        Transactions are serialized. Committed changes survive a crash of the process.
         """
         ...
 
     def get(
         self, collection: str, *, ids: Sequence[str] | None = None, where: Where | None = None
     ) -> list[Record]:
-        """The records with these ids, or all that match, in the order of their insertion."""
+        """Read the records with these ids, or all that match, in insertion order."""
         ...
 
     def get_with_vectors(self, selector: Selector) -> tuple[list[Record], Vectors]:
-        """The selected records, and the vector of each."""
+        """Read the selected records with their vectors."""
         ...
 
     def search_vectors(
         self, collection: str, vector: Vectors, limit: int, where: Where | None = None
     ) -> list[Hit]:
-        """The records nearest to the vector among those that match, best first."""
+        """Find the matching records nearest to the vector, best first."""
         ...
 
     def count(self, selector: Selector) -> int:
-        """The number of selected records."""
+        """Count the selected records."""
         ...
 
     def collections(self) -> list[str]:
@@ -154,19 +156,19 @@ class VectorStore(Protocol):
         ...
 
     def values(self, prefix: str = "") -> Mapping[str, str]:
-        """The key-value table: all keys that start with the prefix."""
+        """Read the key-value table: all keys that start with the prefix."""
         ...
 
     def check_files(self) -> list[str]:
-        """Problems of the store's files as a whole; an empty list is good news."""
+        """Check the store's files; return the problems, or an empty list."""
         ...
 
     def check(self, collection: str, *, repair: bool = False) -> IntegrityReport:
-        """Check every record of a collection and its indexes, and repair what can be repaired."""
+        """Check all records of a collection and its indexes; optionally repair them."""
         ...
 
     def freeze_writes(self) -> AbstractContextManager[None]:
-        """Keep transactions waiting for the duration of the block; reads go on."""
+        """Block transactions during the block; reads continue."""
         ...
 
     def copy_to(self, folder: Path) -> None:

@@ -1,9 +1,9 @@
-"""Originals: files kept whole under the hash of their content.
+"""Blob storage: copies of original files, named by the hash of their content.
 
-A file appears under its name when it is complete and on the disk. Whether its document is listed
-is in doubt from before it is written, or taken off the list, until that is done; a mark beside it
-says so. If the process dies meanwhile, the next start sweeps away what is in doubt and not listed.
-What is not in doubt stays, even where the list is not to be seen: it may be another home's.
+A file gets its name once it is complete and on the disk. A marker file beside it says that its
+document may not be listed; it exists while a document is being added or removed. If the process
+dies meanwhile, the next start deletes files that are marked and not listed. Unmarked files are
+never deleted, even if the list can't be read: they may belong to another home.
 """
 
 import hashlib
@@ -22,21 +22,21 @@ COPYING = "copying-"
 
 
 class Blobs:
-    """The originals of one folder. Calls block."""
+    """Original files in one folder. All methods block."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
 
     def path(self, sha256: str) -> Path:
-        """Where the file of this content is, if it is there."""
+        """The path of the file with this hash, which may not exist."""
         return self._folder / sha256
 
     def keep(self, source: Path, sha256: str) -> None:
-        """Copy the file, unless it is there already; it is in doubt.
+        """Copy the file, unless the copy exists, and mark it as unlisted.
 
         Raises:
-            ExtractionFailed: it has other content by now.
-            StoreUnavailable: it cannot be written.
+            ExtractionFailed: the content of the file has changed.
+            StoreUnavailable: the copy cannot be written.
         """
         try:
             self._folder.mkdir(parents=True, exist_ok=True)
@@ -62,27 +62,27 @@ class Blobs:
         except OSError as error:
             raise StoreUnavailable(
                 f"{source} cannot be copied to {self._folder} ({error.strerror}). "
-                "Check that there is space and that the folder is writable."
+                "Check that there is free space and that the folder is writable."
             ) from error
 
     def mark_unlisted(self, sha256: str) -> None:
-        """Note that it is about to be listed, or to be taken off the list."""
+        """Mark a file whose document is about to be added or removed."""
         with suppress(OSError):
             self._mark(sha256).touch()
 
     def mark_listed(self, sha256: str) -> None:
-        """Note that it is listed."""
+        """Remove the mark of a file whose document is listed."""
         with suppress(OSError):
             self._mark(sha256).unlink()
 
     def drop(self, sha256: str) -> None:
-        """Delete the file of this content; none is fine."""
+        """Delete the file with this hash, if it exists."""
         with suppress(OSError):
             self.path(sha256).unlink(missing_ok=True)
             self._mark(sha256).unlink()
 
     def sweep(self, listed: Collection[str]) -> None:
-        """Delete what a dead process left: half a copy, and what is in doubt and not listed."""
+        """Delete leftovers of a killed process: partial copies, and marked files not listed."""
         for path in list(self._folder.glob(f"{COPYING}*")):
             path.unlink(missing_ok=True)
         for path in list(self._folder.glob(f"*{UNLISTED}")):

@@ -1,4 +1,4 @@
-"""Opens the store of a home, with its mirror: the one place that chooses an adapter."""
+"""Factory of the store and its mirror: the only module that chooses an adapter."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,15 +12,15 @@ from quinion.store.embedded.store import EmbeddedStore
 STORE = "store"
 """The folder of the store: in the home, or in the folder that CHROMA_PERSIST_DIR names."""
 REBUILT = ".rebuilt"
-"""What the name of a rebuilt store ends with, until the damaged one has been moved aside."""
+"""Name suffix of a rebuilt store until the damaged one has been moved aside."""
 
 
 @dataclass(frozen=True, slots=True)
 class StorePlace:
-    """Where a store and its mirror are.
+    """Location of a store and its mirror.
 
-    `folder` is the store's own; None: in memory. `mirror` is a folder or the address of a server;
-    `mirrored` False: it is not used.
+    `folder` is the store's folder; `None` means in memory. `mirror` is a folder or the address of
+    a server, which is unused if `mirrored` is false.
     """
 
     home: Path
@@ -30,12 +30,12 @@ class StorePlace:
 
     @property
     def target(self) -> Location | None:
-        """The mirror that is used; None: none. One in memory would have no reader."""
+        """The mirror in use, or `None`."""
         return self.mirror if self.mirrored else None
 
 
 def open_store(place: StorePlace) -> VectorStore:
-    """The store of a home, migrated to the current schema; its mirror catches up by itself.
+    """Open the store of a home, migrate it to the current schema, and start replication.
 
     Raises:
         StoreUnavailable: it can't be opened; the message says what to do.
@@ -50,7 +50,7 @@ def open_store(place: StorePlace) -> VectorStore:
 
 
 def finish_rebuild(folder: Path) -> None:
-    """Put a rebuilt store into its place, where the damaged one is gone."""
+    """Move a rebuilt store into place, once the damaged one has been moved aside."""
     rebuilt = folder.with_name(f"{folder.name}{REBUILT}")
     if rebuilt.exists() and not folder.exists():
         rebuilt.rename(folder)

@@ -1,7 +1,7 @@
-"""Chroma's filter language, understood on our side, where filters are applied.
+"""Filter language of Chroma, evaluated by the store itself.
 
-The meaning is Chroma's own: a test compares the two on random filters. `$contains` is ours: part
-of a text, for which Chroma has an operator of that name that finds nothing.
+A test compares both implementations on random filters. `$contains` is an extension: it matches a
+part of a text, for which Chroma's operator of that name finds nothing.
 """
 
 import operator
@@ -26,7 +26,7 @@ OPERATORS = frozenset({*_COMPARE, *NEGATIONS})
 
 
 def all_of(*conditions: Where | None) -> Where | None:
-    """One filter that holds where each of the conditions does; None where there is none."""
+    """Combine conditions with `$and`; `None` if there are none."""
     present = [condition for condition in conditions if condition]
     if len(present) > 1:
         return {"$and": present}
@@ -34,22 +34,22 @@ def all_of(*conditions: Where | None) -> Where | None:
 
 
 def any_of(*conditions: Where) -> Where:
-    """One filter that holds where at least one of the conditions does."""
+    """Combine conditions with `$or`."""
     return {"$or": list(conditions)} if len(conditions) > 1 else conditions[0]
 
 
 def matches(metadata: Metadata, where: Where) -> bool:
-    """Whether a record with this metadata passes the filter."""
+    """Whether the metadata matches the filter."""
     return all(_matches_key(metadata, key, condition) for key, condition in where.items())
 
 
 def as_operators(condition: Any) -> Mapping[str, Any]:
-    """The condition on one key, by its operators; all of them have to hold."""
+    """The condition on one key as operators with operands, all of which must match."""
     return condition if isinstance(condition, Mapping) else {"$eq": condition}
 
 
 def passes(value: Scalar, name: str, operand: Any) -> bool:
-    """Whether a value passes an operator that is no negation; one of another type does not."""
+    """Whether a value matches an operator, except negations; other types never match."""
     try:
         return _COMPARE[name](value, operand)
     except TypeError:
@@ -67,6 +67,6 @@ def _matches_key(metadata: Metadata, key: str, condition: Any) -> bool:
 
 def _compare(metadata: Metadata, key: str, name: str, value: Any) -> bool:
     if name in NEGATIONS:
-        # What lacks the key is not equal to anything.
+        # A record without the key is not equal to anything.
         return not _compare(metadata, key, NEGATIONS[name], value)
     return key in metadata and passes(metadata[key], name, value)

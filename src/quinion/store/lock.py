@@ -1,8 +1,8 @@
-"""One folder, one engine: the lock that every process takes before it opens a store.
+"""Folder lock that a process acquires before it opens a store.
 
-Two processes that write one embedded Chroma folder lose vectors without an error, so a
-second one must be kept out or sent to the first. The kernel drops the lock when its
-holder dies, however it dies; the note inside says who holds it and where it answers.
+Two processes that write one embedded Chroma folder lose vectors without an error, so the second
+one must be rejected or use the first one's engine. The kernel releases the lock when its holder
+exits or is killed. The lock file's content identifies the holder and its socket.
 """
 
 import fcntl
@@ -20,8 +20,8 @@ LOCK_NAME = "engine.lock"
 
 @dataclass(frozen=True)
 class Holder:
-    """Who holds a folder: its process, the socket where other processes of the same user find
-    all servers, and the address of each server that it has on HTTP."""
+    """Holder of a lock: its process id and version, its socket, where other processes of the same
+    user reach all servers, and the address of each server that it runs on HTTP."""
 
     pid: int
     version: str = ""
@@ -30,13 +30,14 @@ class Holder:
 
 
 class FolderLock:
-    """A held lock; `announce` tells others where its holder can be reached."""
+    """A held lock; `announce` publishes how its holder can be reached."""
 
     def __init__(self, descriptor: int) -> None:
         self._descriptor = descriptor
 
     def announce(self, holder: Holder) -> None:
-        """Replace the note. One small write: a reader sees the old, the new or nothing."""
+        """Replace the holder in the file. It is one small write: readers see the old holder, the
+        new one or an empty file."""
         note = json.dumps(asdict(holder)).encode()
         os.ftruncate(self._descriptor, 0)
         os.pwrite(self._descriptor, note, 0)
@@ -44,10 +45,10 @@ class FolderLock:
 
 @contextmanager
 def hold(folder: Path, version: str) -> Iterator[FolderLock]:
-    """Take the folder for this process, creating it when it is not there.
+    """Lock the folder for this process, and create it if it does not exist.
 
     Raises:
-        HomeInUse: another process holds it.
+        HomeInUse: another process has locked it.
         BadSetting: it cannot be created or written.
     """
     try:
@@ -68,7 +69,7 @@ def hold(folder: Path, version: str) -> Iterator[FolderLock]:
 
 
 def read_holder(folder: Path) -> Holder | None:
-    """The note of whoever took the folder last; they may be gone since."""
+    """Read the last holder of the folder, which may have exited since."""
     try:
         note = json.loads((folder / LOCK_NAME).read_text())
         return Holder(
@@ -79,7 +80,7 @@ def read_holder(folder: Path) -> Holder | None:
 
 
 def is_held(folder: Path) -> bool:
-    """Whether some process holds the folder now."""
+    """Whether a process holds the lock now."""
     try:
         with (folder / LOCK_NAME).open("r+b") as file:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -89,7 +90,7 @@ def is_held(folder: Path) -> bool:
 
 
 def in_use(folder: Path) -> HomeInUse:
-    """What is said to whoever can't have the folder."""
+    """Build the error for a folder that another process has locked."""
     holder = read_holder(folder)
     who = f"process {holder.pid}" if holder else "another process"
     return HomeInUse(
@@ -100,9 +101,9 @@ def in_use(folder: Path) -> HomeInUse:
 
 
 def unusable(folder: Path, error: OSError) -> BadSetting:
-    """What is said when the folder can't be made or written."""
+    """Build the error for a folder that can't be created or written."""
     return BadSetting(
         f"The folder {folder} cannot be used ({error.strerror}). "
-        "Make it writable, or name another with the variable that names it: QUINION_HOME, "
+        "Make it writable, or set the variable that names it to another folder: QUINION_HOME, "
         "CHROMA_PERSIST_DIR or DOCVEC_DB_PATH."
     )

@@ -1,7 +1,7 @@
-"""`quinion rebuild`: a damaged store from what is intact in it and in its mirror, and the mirror
-from the store, without embedding anything.
+"""Rebuild of a damaged store from its intact records and its mirror (`quinion rebuild`).
 
-What is damaged is moved aside, never deleted. The caller holds the home's lock.
+The mirror is rebuilt from the store. Nothing is embedded again. Damaged files are moved aside,
+never deleted. The caller holds the home's lock.
 """
 
 import shutil
@@ -34,7 +34,7 @@ __all__ = ["ImportReport", "RebuildReport", "import_into", "rebuild"]
 
 @dataclass(slots=True)
 class RebuildReport:
-    """What there is now, what was moved aside, what is lost, and what is still wrong."""
+    """Result of a rebuild: records, files moved aside, lost records, remaining problems."""
 
     records: int = 0
     aside: list[Path] = field(default_factory=list)
@@ -43,7 +43,7 @@ class RebuildReport:
 
 
 def rebuild(place: StorePlace) -> RebuildReport:
-    """Rebuild the store if it is damaged, and its indexes if they are; then the mirror.
+    """Rebuild the store if it is damaged, its indexes if they are damaged, and the mirror.
 
     Raises:
         StoreUnavailable: neither the store nor the mirror can be read, or a newer quinion wrote
@@ -51,7 +51,7 @@ def rebuild(place: StorePlace) -> RebuildReport:
         InvalidInput: the store is in memory.
     """
     if place.folder is None:
-        raise InvalidInput("The store is in memory: there is nothing to rebuild.")
+        raise InvalidInput("The store is in memory, so it has no files to rebuild.")
     adopt_ledger(place.home, place.folder, str(place.mirror))
     finish_rebuild(place.folder)
     report = RebuildReport()
@@ -67,17 +67,17 @@ def rebuild(place: StorePlace) -> RebuildReport:
 
 
 def import_into(place: StorePlace, source: str, required: Required) -> ImportReport:
-    """Import what another program wrote into the Chroma at `source`, a folder or an address.
+    """Import records of another program from the Chroma at `source`, a folder or an address.
 
     Raises:
-        StoreUnavailable: it can't be read, or the store can't be written.
+        StoreUnavailable: Chroma can't be read, or the store can't be written.
     """
     with closing(open_store(place)) as store:
         return import_chroma(store, source if "://" in source else Path(source), required)
 
 
 def _find_damage(folder: Path) -> tuple[str, str]:
-    """What is wrong with the store as a whole, or else which of its records is damaged.
+    """Find damage of the database itself, or else the first damaged record.
 
     Raises:
         StoreUnavailable: a newer quinion wrote it.
@@ -100,11 +100,14 @@ def _find_damage(folder: Path) -> tuple[str, str]:
 
 
 def _salvage(place: StorePlace, folder: Path, report: RebuildReport) -> None:
-    """Make another store from the intact records of a damaged one and from the mirror, and move
-    the damaged one aside. One without any record was lost, unless it was deleted just now: it is
-    filled from the mirror where it is."""
-    whole, one = _find_damage(folder)
-    new = folder.with_name(f"{folder.name}{REBUILT}") if whole or one else folder
+    """Build a new store from intact records and the mirror, and move the damaged one aside.
+
+    A store without records is filled from the mirror in place, except for records that were
+    deleted before the mirror was updated.
+    """
+    file_damage, record_damage = _find_damage(folder)
+    is_damaged = bool(file_damage or record_damage)
+    new = folder.with_name(f"{folder.name}{REBUILT}") if is_damaged else folder
     if new != folder:
         shutil.rmtree(new, ignore_errors=True)
     elif place.target is None or (isinstance(place.target, Path) and not find_files(place.target)):
@@ -118,11 +121,11 @@ def _salvage(place: StorePlace, folder: Path, report: RebuildReport) -> None:
     if new != folder and is_empty:
         shutil.rmtree(new)
         raise StoreUnavailable(
-            f"Nothing can be rebuilt: the store is damaged ({whole or one}), and Chroma has "
-            "nothing to rebuild it from. Restore a backup with quinion restore."
+            f"Nothing can be rebuilt: the store is damaged ({file_damage or record_damage}), and "
+            "Chroma has no records to rebuild it from. Restore a backup with quinion restore."
         )
     report.lost += _find_missing(new, damaged + unreadable)
-    if failure and not one:  # else all that is damaged is known
+    if failure and not record_damage:  # else all damaged records are known
         report.lost.append(f"records that neither copy shows, if any ({failure})")
     if new != folder:
         aside = folder.with_name(f"{folder.name}.damaged-{time.strftime('%Y%m%d-%H%M%S')}")
@@ -136,7 +139,7 @@ def _is_empty(store: VectorStore) -> bool:
 
 
 def _copy_intact(folder: Path, store: EmbeddedStore) -> tuple[list[Damaged], set[tuple[str, str]]]:
-    """Copy what is intact; return the damaged records and what the mirror had not heard of."""
+    """Copy the intact records; return the damaged ones and the entries of the outbox."""
     damaged: list[Damaged] = []
     if not (folder / FILE).is_file():
         return damaged, set()
@@ -165,8 +168,11 @@ def _write(store: VectorStore, name: str, model: str, intact: Sequence[RawRecord
 def _copy_from_mirror(
     place: StorePlace, store: VectorStore, outbox: set[tuple[str, str]]
 ) -> tuple[list[Damaged], str]:
-    """Take from the mirror what the store lacks, but not what was deleted before the mirror heard
-    of it; return what can't be read there, and why there may be more."""
+    """Copy records that the store lacks from the mirror, except for those in the outbox.
+
+    Those may have been deleted. Return the unreadable records, and the reason why there may be
+    more of them.
+    """
     if place.target is None:
         return [], "there is no mirror"
     try:
@@ -179,7 +185,7 @@ def _copy_from_mirror(
 
 
 def _find_missing(folder: Path, damaged: Sequence[Damaged]) -> list[str]:
-    """Those damaged records of which there is no intact copy in the store."""
+    """Find the damaged records of which the store has no intact copy."""
     there: set[tuple[str, str | int | None]] = set()
     with closing(RawReader(folder)) as reader:
         for name in {name for name, _ in damaged} & reader.collections().keys():
