@@ -40,7 +40,7 @@ class Selector:
     def by_values(cls, collection: str, **values: Scalar) -> "Selector":
         """Select the records whose metadata has all of these values, at least one."""
         if not values:
-            raise ValueError("without a value this would select the whole collection")
+            raise ValueError("without a value this would select the entire collection")
         return cls(collection, values=tuple(values.items()))
 
     @classmethod
