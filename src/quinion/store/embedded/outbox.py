@@ -55,10 +55,10 @@ class Outbox:
         with self._database.read() as database:
             return dict(database.execute(_WAITING).fetchall())
 
-    def read(self, collection: str, most: int = -1) -> dict[str, int]:
+    def read(self, collection: str, limit: int = -1) -> dict[str, int]:
         """Read the oldest entries of a collection, or all: sequence numbers by id."""
         with self._database.read() as database:
-            return dict(database.execute(_READ, (collection, most)).fetchall())
+            return dict(database.execute(_READ, (collection, limit)).fetchall())
 
     def remove(self, numbers: Iterable[int]) -> None:
         """Remove entries that have been sent, by their sequence numbers."""

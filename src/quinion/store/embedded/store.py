@@ -155,9 +155,11 @@ class EmbeddedStore:
             if where:
                 candidates = find_candidates(database, found.number, where, len(mask))
                 mask = mask if candidates is None else mask & candidates
-            most = limit
+            candidate_limit = limit
             while True:
-                slots, distances = self._vectors.nearest(database, found, vector, most, mask)
+                slots, distances = self._vectors.nearest(
+                    database, found, vector, candidate_limit, mask
+                )
                 rows = find_by_slots(database, found.number, slots.tolist())
                 records = {row.slot: row.record for row in rows}
                 with decoding():
@@ -167,9 +169,9 @@ class EmbeddedStore:
                     for record, distance in zip(nearest, distances.tolist(), strict=True)
                     if not where or matches(record.metadata, where)
                 ]
-                if len(hits) >= limit or len(slots) < most:
+                if len(hits) >= limit or len(slots) < candidate_limit:
                     return hits[:limit]
-                most *= WIDEN_FACTOR
+                candidate_limit *= WIDEN_FACTOR
 
     def count(self, selector: Selector) -> int:
         with self._read() as database:

@@ -102,12 +102,12 @@ class VectorIndex:
         database: sqlite3.Connection,
         collection: Collection,
         vector: Vectors,
-        most: int,
+        limit: int,
         mask: Mask,
     ) -> tuple[Slots, NDArray[np.float32]]:
         """Find the slots in the mask with the nearest vectors, nearest first, and their distances.
 
-        Returns `most` of them, or fewer if the mask has fewer.
+        Returns `limit` of them, or fewer if the mask has fewer.
         """
         count = int(np.count_nonzero(mask))
         if not count:
@@ -115,17 +115,17 @@ class VectorIndex:
         vector = vector.ravel()
         codes = self._open_codes(database, collection)
         if codes and count > (MAX_EXACT if count * 2 > len(mask) else MAX_EXACT_SCATTERED):
-            slots = codes.nearest(vector, mask, max(MIN_CANDIDATES, CANDIDATES_PER_HIT * most))
+            slots = codes.nearest(vector, mask, max(MIN_CANDIDATES, CANDIDATES_PER_HIT * limit))
         else:
             slots = np.flatnonzero(mask)
         # Squared distances of unit vectors; rounding errors must not make them negative.
         products = self.vectors(database, collection).dot(slots, vector)
         distances = np.maximum(2.0 - 2.0 * products, 0.0)
-        if len(slots) > most:
-            limit = np.partition(distances, most - 1)[most - 1]
-            chosen = np.flatnonzero(distances <= limit)
+        if len(slots) > limit:
+            cutoff = np.partition(distances, limit - 1)[limit - 1]
+            chosen = np.flatnonzero(distances <= cutoff)
             slots, distances = slots[chosen], distances[chosen]
-        order = np.argsort(distances, kind="stable")[:most]
+        order = np.argsort(distances, kind="stable")[:limit]
         return slots[order], distances[order]
 
     def rebuild(self, database: sqlite3.Connection, collection: Collection) -> None:
