@@ -106,7 +106,7 @@ async def read(
         probed[item["number"]] = PageKind(item["kind"])
 
     if ocr and (numbers := choose_pages_to_probe(inspection, threshold)):
-        await workers.run("probe", note, path=path, numbers=numbers, options=options)
+        await workers.run("probe", add_probe, path=path, numbers=numbers, options=options)
     if decide(inspection, threshold, list(probed.values())) is DocumentKind.PICTURE:
         return ExtractedDocument(inspection, [], probed)
     pages = await _read_pages(workers, path, surveyed, options, progress, on_page)

@@ -34,7 +34,7 @@ async def read_chunks(
             threshold=ANY_PICTURE,
             progress=progress,
         )
-        return await in_thread(lambda: split_pages(reading.pages, resources.counter.starts, size))
+        return await in_thread(lambda: split_pages(document.pages, resources.counter.starts, size))
     chunks: list[FileChunk] = []
 
     async def keep(item: Frame) -> None:

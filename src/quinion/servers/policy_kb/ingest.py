@@ -1,6 +1,6 @@
 """Implementation of `ingest_policy_revision`.
 
-    registered? → open_source → read lines → find sections → chunk → embed → swap, update the registry
+    registered? → open → read lines → find sections → chunk → embed → swap, update the registry
 
 Before the last step only the revision's status changes. The last step replaces the old chunks
 with the new ones atomically, so readers see either the old text or the new one.
