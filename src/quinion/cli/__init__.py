@@ -1,1 +1,1 @@
-"""The command line: one module per command."""
+"""Command line, one module per command."""

@@ -1,4 +1,4 @@
-"""`quinion backup` and `quinion restore`: a home in one file, and a home made of it."""
+"""`quinion backup` and `quinion restore`: save a home to one file and restore it."""
 
 import json
 import shutil
@@ -10,7 +10,7 @@ import anyio
 
 from quinion.backup import restore
 from quinion.cli.client import call, connect
-from quinion.cli.options import tell
+from quinion.cli.options import print_result
 from quinion.errors import InvalidInput, QuinionError
 from quinion.home import hold_home, store_place
 from quinion.servers import document_store
@@ -19,31 +19,31 @@ from quinion.store.archive import MANIFEST
 
 
 def run_backup(settings: Settings, file: Path, *, as_json: bool) -> int:
-    """Have whoever has the home write the archive, and put it where it is wanted."""
+    """Ask the process that holds the home to write the archive, then move it to `file`."""
     if file.exists():
-        raise InvalidInput(f"{file} is there already. Name another file, or move it away.")
+        raise InvalidInput(f"{file} already exists. Choose another name, or move it away.")
     if not file.absolute().parent.is_dir():
-        raise InvalidInput(f"{file.absolute().parent} is no folder. Make it, or name another.")
+        raise InvalidInput(f"{file.absolute().parent} is not a folder. Create it first.")
     written = anyio.run(_back_up, settings)
     shutil.move(written, file)
     manifest = _read_manifest(file)
     size = file.stat().st_size
     lines = [f"{file}: {len(manifest['sha256'])} files, {size / 1e6:,.1f} MB."]
-    lines += [f"Not in it: {one}" for one in manifest["not_included"]]
-    tell(as_json, {"file": file, "bytes": size, **manifest}, "\n".join(lines))
+    lines += [f"Not included: {one}" for one in manifest["not_included"]]
+    print_result(as_json, {"file": file, "bytes": size, **manifest}, "\n".join(lines))
     return 0
 
 
 def run_restore(settings: Settings, file: Path, *, as_json: bool) -> int:
-    """Unpack an archive into a home that is empty."""
+    """Restore an archive into an empty home."""
     if not file.is_file():
-        raise InvalidInput(f"There is no file {file}.")
+        raise InvalidInput(f"File not found: {file}.")
     with hold_home(settings):
         manifest = restore(store_place(settings), file)
     lines = [f"{settings.home}: restored as it was on {manifest['made']}."]
-    lines += [f"Was not in the backup: {one}" for one in manifest["not_included"]]
-    lines.append("The Chroma mirror is filled at the next use. To check all of it: quinion verify")
-    tell(as_json, {"home": settings.home, **manifest}, "\n".join(lines))
+    lines += [f"Not in the backup: {one}" for one in manifest["not_included"]]
+    lines.append("The Chroma mirror is rebuilt at the next use. To check, run: quinion verify")
+    print_result(as_json, {"home": settings.home, **manifest}, "\n".join(lines))
     return 0
 
 
@@ -51,7 +51,7 @@ async def _back_up(settings: Settings) -> Path:
     async with connect(settings, document_store.NAME) as client:
         answer = await call(client, "back_up", {})
     if "path" not in answer:
-        raise QuinionError(f"The home can't be backed up: {answer.get('message', answer)}")
+        raise QuinionError(f"Cannot back up the home: {answer.get('message', answer)}")
     return Path(answer["path"])
 
 

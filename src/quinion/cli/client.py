@@ -1,7 +1,7 @@
-"""How a command reaches a server: in this process, or in the one that has the home.
+"""MCP client of the commands, connected to a server in this or another process.
 
-Commands speak to servers as any MCP client does, so what people see is what agents get. While
-a command has the home, others find their servers at its door.
+Commands call the same tools as agents, so both get the same answers. If no other process holds the
+home, the command opens it and serves other clients through the socket until it ends.
 """
 
 from collections.abc import AsyncIterator
@@ -25,10 +25,10 @@ Answer = dict[str, Any]
 
 @asynccontextmanager
 async def connect(settings: Settings, name: str) -> AsyncIterator[Client]:
-    """A client of the server: our own, or that of the process which has the home.
+    """Connect to a server in this process, or in the process that holds the home.
 
     Raises:
-        HomeInUse: another process has the home and does not let us in.
+        HomeInUse: another process holds the home and refuses the connection.
     """
     entry = find_server(name)
     settings = entry.settings(settings)
@@ -56,15 +56,15 @@ async def _open(settings: Settings, entry: Entry, stack: AsyncExitStack) -> Clie
     except HomeInUse as error:
         if error.folder == settings.home:
             return None
-        raise  # the vector store's folder is another home's too
+        raise  # another home uses the same store folder
     door = await stack.enter_async_context(open_socket_server(engine))
     return await stack.enter_async_context(Client(door.server(entry, settings)))
 
 
 async def call(client: Client, tool: str, arguments: Answer, progress: Any = None) -> Answer:
-    """The structured answer of a tool."""
+    """Call a tool and return its structured answer."""
     result = await client.call_tool(tool, arguments, progress_callback=progress)
     if result.structured_content is None:
-        raise QuinionError(f"{tool} gave no structured answer: {result.content}")
+        raise QuinionError(f"{tool} returned no structured answer: {result.content}")
     answer: Answer = result.structured_content
     return answer

@@ -1,12 +1,12 @@
-"""The MCP clients that we know: where their configuration is, and what an entry in it looks like.
+"""Supported MCP clients: the location and format of their configuration.
 
-| client | file of the user | in a project | a secret is written as |
+| client | user file | project file | a secret is written as |
 |---|---|---|---|
-| Claude Desktop | Claude/claude_desktop_config.json | | itself: it knows no placeholders |
-| Claude Code | .claude.json, by its own program | .mcp.json | ${NAME} |
+| Claude Desktop | Claude/claude_desktop_config.json | | plain text: no placeholders |
+| Claude Code | .claude.json, through the `claude` program | .mcp.json | ${NAME} |
 | Cursor | .cursor/mcp.json | .cursor/mcp.json | ${env:NAME} |
-| VS Code | Code/User/mcp.json | .vscode/mcp.json | ${input:id}, which it asks for once |
-| n8n | none: its editor | | a credential of its editor |
+| VS Code | Code/User/mcp.json | .vscode/mcp.json | ${input:id}; VS Code asks once |
+| n8n | none: configured in its editor | | a credential in its editor |
 """
 
 from collections.abc import Callable, Mapping
@@ -24,111 +24,122 @@ from quinion.settings import Settings
 
 TOKEN = "MCP_API_KEY"  # noqa: S105 - the name of the variable
 CONNECTION = frozenset({"type", "command", "args", "env", "url", "headers"})
-"""What of an entry is ours; all else in it is its user's."""
+"""Keys of an entry that quinion writes; the user owns all others."""
 INPUT_PREFIX = "quinion-"
 
 
 @dataclass(frozen=True, slots=True)
 class Client:
-    """A client: `place` gives its user's file, `in_project` names the one inside a project.
+    """An MCP client and the format of its configuration file.
 
-    `key` is what its file calls the servers; `says_type`: an entry says whether it is started or
-    called; `hide` writes a secret in a way that does not tell it; `inputs`: the file lists what
-    has to be asked for; `program`: the client changes its file itself.
+    Attributes:
+        user_file: returns the user's configuration file; None if the client has no file.
+        project_file: path of the configuration file inside a project; empty if unsupported.
+        key: name of the JSON object that holds the servers.
+        writes_type: entries have a `type`, "stdio" or "http".
+        supports_http: entries may be URLs.
+        placeholder: returns the client's placeholder for a secret variable.
+        has_inputs: the file lists the values that the client asks the user for.
+        program: the client's own program, which changes its file.
+        next_step: instruction printed after a change.
     """
 
     name: str
     title: str
-    place: Callable[[], Path] | None = None
-    in_project: str = ""
+    user_file: Callable[[], Path] | None = None
+    project_file: str = ""
     key: str = "mcpServers"
-    says_type: bool = False
-    takes_address: bool = True
-    hide: Callable[[str], str] | None = None
-    inputs: bool = False
+    writes_type: bool = False
+    supports_http: bool = True
+    placeholder: Callable[[str], str] | None = None
+    has_inputs: bool = False
     program: str = ""
-    afterwards: str = ""
+    next_step: str = ""
 
     def file(self, project: Path | None) -> Path:
-        """Its file: its user's, or that of a project.
+        """Return the user's file, or the file of a project.
 
         Raises:
-            InvalidInput: it has none of that kind.
+            InvalidInput: the client has no such file, or the project folder does not exist.
         """
         if project is not None:
-            if not self.in_project:
-                raise InvalidInput(f"{self.title} has no configuration for a project.")
+            if not self.project_file:
+                raise InvalidInput(
+                    f"{self.title} has no project configuration. Leave --project out."
+                )
             if not project.is_dir():
-                raise InvalidInput(f"There is no folder {project}.")
-            return project.absolute() / self.in_project
-        if self.place is None:
+                raise InvalidInput(f"Folder not found: {project}.")
+            return project.absolute() / self.project_file
+        if self.user_file is None:
             raise InvalidInput(f"{self.title} has no configuration file.")
-        return self.place()
+        return self.user_file()
 
     def is_found(self) -> bool:
-        """Whether it has been used on this machine, as far as can be seen."""
+        """Whether the client seems to be installed on this machine."""
         if self.program and which(self.program):
             return True
-        if self.place is None:
+        if self.user_file is None:
             return False
-        folder = self.place().parent
-        return self.place().exists() or (folder != home() and folder.is_dir())
+        folder = self.user_file().parent
+        return self.user_file().exists() or (folder != home() and folder.is_dir())
 
     def write_entry(self, way: Way) -> Config:
-        """The entry of a server in its file."""
+        """Build the entry of a server in the client's file."""
         if isinstance(way, Start):
-            entry: Config = {"type": "stdio"} if self.says_type else {}
+            entry: Config = {"type": "stdio"} if self.writes_type else {}
             entry |= {"command": way.command, "args": way.args}
             if way.variables:
                 entry["env"] = {
-                    name: self._hide(name) if name in way.secrets and self.hide else value
+                    name: self._placeholder(name)
+                    if name in way.secrets and self.placeholder
+                    else value
                     for name, value in way.variables.items()
                 }
             return entry
-        entry = {"type": "http"} if self.says_type else {}
+        entry = {"type": "http"} if self.writes_type else {}
         entry["url"] = way.url
         if way.wants_token:
-            entry["headers"] = {"Authorization": f"Bearer {self._hide(TOKEN)}"}
+            entry["headers"] = {"Authorization": f"Bearer {self._placeholder(TOKEN)}"}
         return entry
 
-    def reveals(self, way: Way) -> list[str]:
-        """The secrets that the entry will have in it, for want of another way."""
-        return sorted(way.secrets) if isinstance(way, Start) and self.hide is None else []
+    def exposed_secrets(self, way: Way) -> list[str]:
+        """Secrets that the entry contains as plain text, as the client has no placeholders."""
+        return sorted(way.secrets) if isinstance(way, Start) and self.placeholder is None else []
 
-    def needs(self, way: Way) -> list[str]:
-        """The variables that the client itself has to have, or to ask for."""
+    def required_variables(self, way: Way) -> list[str]:
+        """Variables that must be in the client's environment, or that it asks for."""
         if isinstance(way, Start):
-            return sorted(way.secrets) if self.hide else []
+            return sorted(way.secrets) if self.placeholder else []
         return [TOKEN] if way.wants_token else []
 
-    def _hide(self, variable: str) -> str:
-        return self.hide(variable) if self.hide else f"<your {variable}>"
+    def _placeholder(self, variable: str) -> str:
+        return self.placeholder(variable) if self.placeholder else f"<your {variable}>"
 
 
 def home() -> Path:
-    """The home folder of the user.
+    """Return the user's home folder.
 
     Raises:
-        BadSetting: nothing says where it is.
+        BadSetting: it cannot be determined.
     """
     try:
         path = Path.home()
     except RuntimeError:
         path = Path()
-    # Set to empty, HOME is the root for Python.
+    # An empty HOME makes Python return the root folder.
     if not path.is_absolute() or path == Path("/"):
-        raise BadSetting("HOME: it is not known where your home folder is. Set HOME.")
+        raise BadSetting("HOME: your home folder cannot be determined. Set HOME.")
     return path
 
 
 def _config_folder(name: str) -> Path:
-    """Where a desktop program keeps its configuration: ~/.config or ~/Library."""
+    """Configuration folder of a desktop program, in ~/.config or ~/Library."""
     home()
     return platformdirs.user_config_path(name, appauthor=False)
 
 
 def input_id(variable: str) -> str:
-    """What VS Code knows the value of the variable by."""
+    """Id of the VS Code input that holds the variable's value."""
     return INPUT_PREFIX + variable.lower().replace("_", "-")
 
 
@@ -139,26 +150,26 @@ CLIENTS = {
             "claude-desktop",
             "Claude Desktop",
             lambda: _config_folder("Claude") / "claude_desktop_config.json",
-            takes_address=False,
-            afterwards="Quit Claude Desktop and start it again.",
+            supports_http=False,
+            next_step="Quit and restart Claude Desktop.",
         ),
         Client(
             "claude-code",
             "Claude Code",
             lambda: home() / ".claude.json",
             ".mcp.json",
-            says_type=True,
-            hide=lambda variable: f"${{{variable}}}",
+            writes_type=True,
+            placeholder=lambda variable: f"${{{variable}}}",
             program="claude",
-            afterwards="Start Claude Code anew; /mcp shows its servers.",
+            next_step="Restart Claude Code; /mcp lists its servers.",
         ),
         Client(
             "cursor",
             "Cursor",
             lambda: home() / ".cursor" / "mcp.json",
             ".cursor/mcp.json",
-            hide=lambda variable: f"${{env:{variable}}}",
-            afterwards="Start Cursor anew; its settings list MCP servers.",
+            placeholder=lambda variable: f"${{env:{variable}}}",
+            next_step="Restart Cursor; its settings list MCP servers.",
         ),
         Client(
             "vscode",
@@ -166,10 +177,10 @@ CLIENTS = {
             lambda: _config_folder("Code") / "User" / "mcp.json",
             ".vscode/mcp.json",
             key="servers",
-            says_type=True,
-            hide=lambda variable: f"${{input:{input_id(variable)}}}",
-            inputs=True,
-            afterwards="VS Code asks once whether you trust each server.",
+            writes_type=True,
+            placeholder=lambda variable: f"${{input:{input_id(variable)}}}",
+            has_inputs=True,
+            next_step="VS Code asks once whether you trust each server.",
         ),
         Client("n8n", "n8n"),
     )
@@ -177,39 +188,37 @@ CLIENTS = {
 
 
 def find_client(name: str) -> Client:
-    """The client of that name.
+    """Return the client with this name.
 
     Raises:
-        InvalidInput: there is none.
+        InvalidInput: no such client.
     """
     try:
         return CLIENTS[name]
     except KeyError:
-        raise InvalidInput(
-            f"There is no client {name!r}. The clients are: {', '.join(CLIENTS)}."
-        ) from None
+        raise InvalidInput(f"Unknown client {name!r}. Use one of: {', '.join(CLIENTS)}.") from None
 
 
 def add_servers(client: Client, config: Config, ways: Mapping[str, Way]) -> Config:
-    """The configuration with these servers in it, and all else as it was.
+    """Return the configuration with these servers added or updated.
 
     Raises:
-        QuinionError: there is something else under one of these names.
+        QuinionError: another program's server has one of these names.
     """
     servers = read_servers(client, config)
     for name, way in ways.items():
         before = servers.get(name, {})
         if before and not is_ours(name, before):
             raise QuinionError(
-                f"{client.title} has another server called {name}. Rename it there, or choose "
-                "which of quinion's servers to connect with --server."
+                f"{client.title} has another server called {name}. Rename it there, or select "
+                "other servers of quinion with --server."
             )
         servers[name] = _merge(before, client.write_entry(way))
     return _with_servers(client, config, servers)
 
 
 def remove_servers(client: Client, config: Config, names: list[str]) -> Config:
-    """The configuration without our entries of these names."""
+    """Return the configuration without quinion's entries of these names."""
     servers = read_servers(client, config)
     kept = {
         name: entry
@@ -220,19 +229,19 @@ def remove_servers(client: Client, config: Config, names: list[str]) -> Config:
 
 
 def read_servers(client: Client, config: Config) -> Config:
-    """The entries of all servers, by their names.
+    """Return the entries of all servers by name.
 
     Raises:
-        QuinionError: they are not of that form.
+        QuinionError: the entries are not a JSON object.
     """
     servers = config.get(client.key, {})
     if not isinstance(servers, dict):
-        raise QuinionError(f"{client.key!r} is not an object there, as {client.title} wants it.")
+        raise QuinionError(f"{client.title}'s configuration: {client.key!r} must be a JSON object.")
     return dict(servers)
 
 
 def is_ours(name: str, entry: object) -> bool:
-    """Whether an entry names one of our programs, or one of our servers by an address."""
+    """Whether an entry starts a program of quinion, or is the URL of one of its servers."""
     if not isinstance(entry, dict):
         return False
     if "url" in entry:
@@ -244,7 +253,7 @@ def is_ours(name: str, entry: object) -> bool:
 
 
 def _merge(before: Config, entry: Config) -> Config:
-    """Our entry, with what its user has added to it."""
+    """Merge our entry with the keys and variables that the user added."""
     merged = {name: value for name, value in before.items() if name not in CONNECTION} | entry
     theirs = before.get("env")
     if isinstance(theirs, dict) and "command" in entry:
@@ -256,20 +265,20 @@ def _merge(before: Config, entry: Config) -> Config:
 
 def _with_servers(client: Client, config: Config, servers: Config) -> Config:
     changed = config | {client.key: servers}
-    return _list_inputs(changed, servers) if client.inputs else changed
+    return _list_inputs(changed, servers) if client.has_inputs else changed
 
 
 def _list_inputs(config: Config, servers: Config) -> Config:
-    """VS Code's list of what it has to ask for, as our entries need it."""
+    """Update VS Code's list of inputs to those that our entries use."""
     before = config.get("inputs", [])
     if not isinstance(before, list):
-        raise QuinionError("'inputs' is not a list there, as VS Code wants it.")
-    said = str(servers)
+        raise QuinionError("VS Code's configuration: 'inputs' must be a list.")
+    text = str(servers)
     known = {one.get("id") for one in before if isinstance(one, dict)}
     needed = {
         input_id(variable): variable
         for variable in Settings.variables()
-        if f"${{input:{input_id(variable)}}}" in said
+        if f"${{input:{input_id(variable)}}}" in text
     }
     kept = [
         one

@@ -1,8 +1,8 @@
-"""Another program's JSON file, changed without harm.
+"""Safe editing of another program's JSON configuration file.
 
-What is not understood is not touched: a file that is not plain JSON is refused, because comments
-would be lost. What was there is kept beside it, the new file takes its place at once, with the
-same permissions, and a link stays a link.
+A file that is not plain JSON is refused, because comments would be lost. The old file is backed up
+beside the new one, which replaces it atomically and keeps its permissions. A symbolic link stays
+a link.
 """
 
 import json
@@ -22,47 +22,47 @@ Config = dict[str, Any]
 
 BOM = b"\xef\xbb\xbf"
 PRIVATE = 0o600
-"""Permissions of a file that we make: there may be secrets in it."""
+"""Mode of files created here; they may contain secrets."""
 
 
 def read_config(path: Path) -> Config:
-    """What the file says; nothing where there is none, or an empty one.
+    """Read the file; a missing or empty one is an empty object.
 
     Raises:
-        QuinionError: it can't be read, or is not one JSON object.
+        QuinionError: the file is unreadable or not a JSON object.
     """
     return _parse(path, _read(path))
 
 
 def change_config(path: Path, config: Config) -> Path | None:
-    """Have the file say this; the copy of what was there, if something was.
+    """Write the configuration and return the backup of the previous file, if any.
 
     Raises:
-        QuinionError: it can't be written.
+        QuinionError: the file cannot be written.
     """
     before = _read(path)
-    with _writing(path):
-        place = path.resolve()
-        place.parent.mkdir(parents=True, exist_ok=True)
-        if before and not os.access(place, os.W_OK):
+    with _write_errors(path):
+        target = path.resolve()
+        target.parent.mkdir(parents=True, exist_ok=True)
+        if before and not os.access(target, os.W_OK):
             raise PermissionError(None, "it is read-only")
-        backup = _copy(place)
-        _replace(place, _word(config, before))
+        backup = _copy(target)
+        _replace(target, _serialize(config, before))
     return backup
 
 
 def back_up(path: Path) -> Path | None:
-    """Copy the file beside itself under a name that is free; None where there is none.
+    """Back up the file beside itself under a free name; None if there is no file.
 
     Raises:
-        QuinionError: there can be no copy.
+        QuinionError: the backup cannot be written.
     """
-    with _writing(path):
+    with _write_errors(path):
         return _copy(path.resolve())
 
 
 @contextmanager
-def _writing(path: Path) -> Iterator[None]:
+def _write_errors(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
@@ -74,7 +74,7 @@ def _copy(path: Path) -> Path | None:
         return None
     names = (f"{path.name}.bak" + (f"-{number}" if number > 1 else "") for number in count(1))
     backup = next(free for name in names if not (free := path.with_name(name)).exists())
-    # Made by us and readable by nobody else, before there is anything in it.
+    # Created empty and private first, so that the content is never readable by other users.
     os.close(os.open(backup, os.O_CREAT | os.O_EXCL | os.O_WRONLY, PRIVATE))
     shutil.copy2(path, backup)
     return backup
@@ -92,33 +92,33 @@ def _read(path: Path) -> bytes:
 def _parse(path: Path, content: bytes) -> Config:
     try:
         text = content.decode("utf-8-sig")
-        config = json.loads(text, object_pairs_hook=_refuse_twins) if text.strip() else {}
+        config = json.loads(text, object_pairs_hook=_reject_duplicates) if text.strip() else {}
     except (ValueError, RecursionError) as error:
         raise QuinionError(
-            f"{path} is not plain JSON ({error}). It is left as it is, because comments and the "
-            "like would be lost: correct it, or put the entries there yourself."
+            f"{path} is not plain JSON ({error}). It was not changed, because comments would be "
+            "lost. Correct it, or add the entries yourself."
         ) from error
     if not isinstance(config, dict):
-        raise QuinionError(f"{path} is not a JSON object. It is left as it is: look into it.")
+        raise QuinionError(f"{path} is not a JSON object. It was not changed; check the file.")
     return config
 
 
-def _refuse_twins(pairs: list[tuple[str, Any]]) -> Config:
-    """An object; one with two values of one name would lose the first."""
+def _reject_duplicates(pairs: list[tuple[str, Any]]) -> Config:
+    """Build an object; a duplicate name would lose its first value."""
     config = dict(pairs)
     if len(config) < len(pairs):
-        raise ValueError("a name is there twice in one object")
+        raise ValueError("duplicate name in an object")
     return config
 
 
-def _word(config: Config, before: bytes) -> bytes:
-    """The text of the file, indented as it was."""
+def _serialize(config: Config, before: bytes) -> bytes:
+    """Serialize the configuration with the indentation of the previous file."""
     indented = re.search(rb"\n([ \t]+)\S", before)
     indent: str | int = indented[1].decode() if indented else 2
     text = json.dumps(config, indent=indent, ensure_ascii=False)
     if before.endswith(b"\n") or not before:
         text += "\n"
-    # What UTF-8 can't have is written as JSON escapes it.
+    # Lone surrogates are not valid UTF-8; write them as JSON escapes.
     content = text.encode("utf-8", "backslashreplace")
     return BOM + content if before.startswith(BOM) else content
 

@@ -1,4 +1,4 @@
-"""`quinion connect`: our servers in the configuration of an MCP client."""
+"""`quinion connect`: add our servers to the configuration of an MCP client."""
 
 import json
 import shlex
@@ -32,14 +32,14 @@ from quinion.servers.registry import CATALOG, find_server
 from quinion.settings import Settings
 
 UV_CACHE = "archive-v0"
-"""The folder that `uvx` installs into for one run."""
-PROGRAM_S = 60.0
-"""How long a client's own program may take to change its configuration."""
+"""Cache folder of `uv`; `uvx` installs into it for one run."""
+PROGRAM_TIMEOUT_S = 60.0
+"""Timeout of a client's own program when it changes the configuration."""
 
 
 @dataclass(frozen=True, slots=True)
-class Done:
-    """What became of a client's configuration; `commands` are left to be run by hand."""
+class Outcome:
+    """Result of a change; `commands` are those that the user has to run."""
 
     client: str
     file: str | None
@@ -61,7 +61,7 @@ def run(
     project: Path | None,
     as_json: bool,
 ) -> int:
-    """Connect a client, take our entries out again, or say which clients there are."""
+    """Add or remove our entries in a client's configuration, or list the clients."""
     if name is None:
         if servers or http or print_only or remove or project:
             raise InvalidInput(f"Name a client first, one of: {', '.join(CLIENTS)}.")
@@ -71,25 +71,25 @@ def run(
         find_server(server)
     if remove:
         if http or print_only:
-            raise InvalidInput("--remove goes with --server and --project only.")
+            raise InvalidInput("--remove can be combined with --server and --project only.")
         done = _remove(client, servers or list(CATALOG), project)
     else:
         ways = _find_ways(settings, client, servers, http)
         done = _connect(client, ways, project, print_only=print_only)
     if as_json:
         _print_json(asdict(done))
-    elif client.place is None:
+    elif client.user_file is None:
         _print_fields(client, ways)
     elif print_only:
         _print_json(done.configuration)
     else:
-        _tell(client, done, removed=remove)
+        _print_outcome(client, done, removed=remove)
     return 0
 
 
 def find_connected(client: Client) -> dict[str, dict[str, Any]]:
-    """Our entries in the file of the client's user; none where it can't be read."""
-    if client.place is None:
+    """Return our entries in the user's file of a client; none if it is unreadable."""
+    if client.user_file is None:
         return {}
     with suppress(QuinionError):
         servers = read_servers(client, read_config(client.file(None)))
@@ -100,33 +100,33 @@ def find_connected(client: Client) -> dict[str, dict[str, Any]]:
 def _find_ways(
     settings: Settings, client: Client, servers: list[str], http: bool
 ) -> Mapping[str, Way]:
-    if http and not client.takes_address:
+    if http and not client.supports_http:
         raise InvalidInput(
-            f"{client.title} starts its servers itself and takes no address in its file. "
-            "Leave --http out: what it starts shares the engine of a running quinion serve."
+            f"{client.title} starts its servers itself and accepts no URL in its file. "
+            "Leave --http out: the servers it starts share the engine of quinion serve."
         )
-    if http or client.place is None:
+    if http or client.user_file is None:
         return find_addresses(settings, servers)
     return {name: describe_start(settings, name) for name in servers or CATALOG}
 
 
 def _connect(
     client: Client, ways: Mapping[str, Way], project: Path | None, *, print_only: bool
-) -> Done:
+) -> Outcome:
     shown = {
         name: way.without_secrets() if isinstance(way, Start) else way for name, way in ways.items()
     }
     wanted = add_servers(client, {}, shown)
-    file = client.file(project) if client.place else None
+    file = client.file(project) if client.user_file else None
     where = str(file) if file else None
-    done = Done(client.name, where, False, list(ways), configuration=wanted)
+    done = Outcome(client.name, where, False, list(ways), configuration=wanted)
     if file is None or print_only:
         return done
     try:
         before = read_config(file)
         done = _change(client, file, before, add_servers(client, before, ways), project, done)
     except QuinionError:
-        typer.echo(f"What belongs into {file}:", err=True)
+        typer.echo(f"Add this to {file}:", err=True)
         typer.echo(json.dumps(wanted, indent=2, ensure_ascii=False), err=True)
         raise
     if done.changed or done.commands:
@@ -134,23 +134,25 @@ def _connect(
     return done
 
 
-def _remove(client: Client, names: list[str], project: Path | None) -> Done:
+def _remove(client: Client, names: list[str], project: Path | None) -> Outcome:
     file = client.file(project)
     before = read_config(file)
     after = remove_servers(client, before, names)
     kept = read_servers(client, after)
     gone = [name for name in read_servers(client, before) if name not in kept]
-    return _change(client, file, before, after, project, Done(client.name, str(file), False, gone))
+    return _change(
+        client, file, before, after, project, Outcome(client.name, str(file), False, gone)
+    )
 
 
 def _change(
-    client: Client, file: Path, before: Config, after: Config, project: Path | None, done: Done
-) -> Done:
-    """Write the file, or have the client's own program do it where that is the way."""
+    client: Client, file: Path, before: Config, after: Config, project: Path | None, done: Outcome
+) -> Outcome:
+    """Write the file, or run the client's own program if it has one."""
     if after == before:
         return done
     if client.program and project is None:
-        # It writes there too, at any moment.
+        # The client writes this file at any time, so only its program changes it safely.
         commands = _find_commands(client, before, after)
         if which(client.program) is None:
             return replace(done, commands=[shlex.join(command) for command in commands])
@@ -179,44 +181,44 @@ def _find_commands(client: Client, before: Config, after: Config) -> list[list[s
 def _run_program(command: list[str]) -> None:
     try:
         ended = subprocess.run(
-            command, capture_output=True, text=True, timeout=PROGRAM_S, check=False
+            command, capture_output=True, text=True, timeout=PROGRAM_TIMEOUT_S, check=False
         )
     except (OSError, subprocess.TimeoutExpired) as error:
         raise QuinionError(f"{shlex.join(command)} failed ({error}).") from error
     if ended.returncode:
-        said = (ended.stderr or ended.stdout).strip()
-        raise QuinionError(f"{shlex.join(command)} failed: {said or ended.returncode}")
+        output = (ended.stderr or ended.stdout).strip()
+        raise QuinionError(f"{shlex.join(command)} failed: {output or ended.returncode}")
 
 
 def _warn(client: Client, ways: Mapping[str, Way]) -> None:
-    """Say what the entries rest on: secrets, and a program that has to stay where it is."""
+    """Warn about plain-text secrets, required variables and a program in uv's cache."""
     if any(isinstance(way, Start) and UV_CACHE in Path(way.command).parts for way in ways.values()):
         typer.echo(
-            "This quinion is in the cache of uv, which may be emptied at any time. Install it "
-            "with uv tool install, and connect again from there.",
+            "This quinion is installed in the cache of uv, which may be emptied at any time. "
+            "Install it with uv tool install, then run quinion connect again.",
             err=True,
         )
-    shown = sorted({secret for way in ways.values() for secret in client.reveals(way)})
+    shown = sorted({secret for way in ways.values() for secret in client.exposed_secrets(way)})
     if shown:
         typer.echo(
-            f"{client.title} knows no placeholders, so its file has {', '.join(shown)} in it.",
+            f"{client.title} has no placeholders, so its file contains {', '.join(shown)}.",
             err=True,
         )
-    needed = sorted({variable for way in ways.values() for variable in client.needs(way)})
-    if needed and client.inputs:
+    needed = sorted({name for way in ways.values() for name in client.required_variables(way)})
+    if needed and client.has_inputs:
         typer.echo(f"{client.title} will ask once for {', '.join(needed)}.", err=True)
     elif needed:
         typer.echo(
-            f"{client.title} has to be started with {', '.join(needed)} in its environment.",
+            f"Start {client.title} with {', '.join(needed)} in its environment.",
             err=True,
         )
 
 
 def _print_fields(client: Client, ways: Mapping[str, Way]) -> None:
-    """What is to be filled in by hand, in the words of n8n's editor."""
+    """Print the fields to fill in, labelled as in n8n's editor."""
     lines = [
-        f"{client.title} is configured in its editor. For each server, give an AI Agent a node "
-        "“MCP Client Tool” and fill in:"
+        f"{client.title} is configured in its editor. For each server, add a node "
+        "“MCP Client Tool” to an AI Agent and fill in:"
     ]
     for name, way in ways.items():
         assert isinstance(way, Address)
@@ -230,20 +232,20 @@ def _print_fields(client: Client, ways: Mapping[str, Way]) -> None:
     typer.echo("\n".join(lines))
 
 
-def _tell(client: Client, done: Done, *, removed: bool) -> None:
+def _print_outcome(client: Client, done: Outcome, *, removed: bool) -> None:
     if done.commands:
-        typer.echo(f"The program {client.program} is not on the PATH. Where it is, run:")
+        typer.echo(f"The program {client.program} is not on the PATH. Run where it is installed:")
         typer.echo("\n".join(done.commands))
         return
     if not done.changed:
-        said = "There is nothing of quinion's in" if removed else "Nothing to change in"
-        typer.echo(f"{said} {done.file}.")
+        message = "No entries of quinion in" if removed else "No changes needed in"
+        typer.echo(f"{message} {done.file}.")
         return
     verb = "Removed from" if removed else "Written to"
     typer.echo(f"{verb} {done.file}: {', '.join(done.servers)}.")
     if done.backup:
-        typer.echo(f"What was there before: {done.backup}")
-    typer.echo(client.afterwards)
+        typer.echo(f"Backup of the previous file: {done.backup}")
+    typer.echo(client.next_step)
 
 
 def _list_clients(*, as_json: bool) -> int:
@@ -251,7 +253,7 @@ def _list_clients(*, as_json: bool) -> int:
         {
             "client": client.name,
             "found": client.is_found(),
-            "file": str(client.file(None)) if client.place else None,
+            "file": str(client.file(None)) if client.user_file else None,
             "servers": list(find_connected(client)),
         }
         for client in CLIENTS.values()
@@ -266,7 +268,7 @@ def _list_clients(*, as_json: bool) -> int:
         where = (found, escape(file)) if file else ("", "configured in its editor")
         table.add_row(name, *where, escape("\n".join(servers)))
     Console().print(table)
-    typer.echo("Connect one: quinion connect CLIENT. Look first: quinion connect CLIENT --print")
+    typer.echo("Connect: quinion connect CLIENT. Preview: quinion connect CLIENT --print")
     return 0
 
 

@@ -1,4 +1,4 @@
-"""What a client has to know of a server: how to start it, or where it answers."""
+"""Transports of the servers for a client: a command to start, or a URL."""
 
 import os
 import re
@@ -16,16 +16,16 @@ from quinion.settings import Settings
 from quinion.store.lock import is_held, read_holder
 
 PROGRAM = "quinion"
-EVERYWHERE = ("home", "workers", "idle_seconds", *COMMON)
-"""Settings that whichever server is started has to be given; those of HTTP are not among them."""
-OF_DOCVEC = ("docvec_db_path", "docvec_collection")
-"""Where it keeps what it keeps; the catalog has the rest of its settings."""
+COMMON_FIELDS = ("home", "workers", "idle_seconds", *COMMON)
+"""Settings passed to every server that a client starts; HTTP settings are not included."""
+DOCVEC_FIELDS = ("docvec_db_path", "docvec_collection")
+"""Storage settings of DocVec; the registry of servers has its other settings."""
 _PASSWORD = re.compile(r"://[^/]*:[^/]*@")
 
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """How a client starts a server; `secrets` are the variables whose values nobody should see."""
+    """Command that starts a server on stdio; `secrets` names the secret variables."""
 
     command: str
     args: list[str]
@@ -33,7 +33,7 @@ class Start:
     secrets: frozenset[str]
 
     def without_secrets(self) -> "Start":
-        """The same with a place for each secret instead: to be shown."""
+        """Return a copy with placeholders for secrets, for printing."""
         shown = {
             name: f"<your {name}>" if name in self.secrets else value
             for name, value in self.variables.items()
@@ -43,7 +43,7 @@ class Start:
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """Where a server answers, and whether it wants the token of MCP_API_KEY."""
+    """URL of a running server; `wants_token` if it requires MCP_API_KEY."""
 
     url: str
     wants_token: bool
@@ -53,11 +53,11 @@ Way = Start | Address
 
 
 def describe_start(settings: Settings, name: str) -> Start:
-    """How this installation starts the server, so that it does what it would do from here.
+    """Build the start command of a server with the current settings.
 
     Raises:
-        InvalidInput: there is no such server.
-        QuinionError: this installation has no `quinion` that a client could start.
+        InvalidInput: no such server.
+        QuinionError: this installation has no `quinion` program.
     """
     entry = find_server(name)
     variables, secrets = _choose_variables(settings, entry)
@@ -65,29 +65,29 @@ def describe_start(settings: Settings, name: str) -> Start:
 
 
 def find_program() -> Path:
-    """The `quinion` of this installation, as an absolute path.
+    """Return the absolute path of this installation's `quinion` program.
 
     Raises:
-        QuinionError: there is none.
+        QuinionError: no program found.
     """
-    # Not resolved: in a virtual environment the interpreter is a link to one that lacks us.
+    # Not resolved: a virtual environment's interpreter links to one without this package.
     beside = Path(sys.executable).absolute().with_name(PROGRAM)
     if beside.is_file():
         return beside
     if found := shutil.which(PROGRAM):
         return Path(found).absolute()
     raise QuinionError(
-        f"There is no program {PROGRAM} beside {sys.executable} or on the PATH, so no client "
-        "could start it. Install quinion with pip, pipx or uv tool install."
+        f"No program {PROGRAM} beside {sys.executable} or on the PATH, so no client can start "
+        "it. Install quinion with pip, pipx or uv tool install."
     )
 
 
 def find_addresses(settings: Settings, names: Sequence[str]) -> dict[str, Address]:
-    """Where the servers answer now; without names, those that do.
+    """Find the URLs of running servers; without names, of all that run.
 
     Raises:
-        InvalidInput: there is no such server.
-        QuinionError: one of them, or all, are not served over HTTP.
+        InvalidInput: no such server.
+        QuinionError: a named server, or every server, is not served over HTTP.
     """
     found: dict[str, Address] = {}
     for name in names or CATALOG:
@@ -98,31 +98,31 @@ def find_addresses(settings: Settings, names: Sequence[str]) -> dict[str, Addres
     missing = [name for name in names or CATALOG if name not in found]
     if missing and (names or not found):
         raise QuinionError(
-            f"Not served over HTTP now: {', '.join(missing)}. Run quinion serve in another "
-            "terminal, and try again."
+            f"Not served over HTTP: {', '.join(missing)}. Run quinion serve in another terminal, "
+            "then retry."
         )
     return found
 
 
 def _choose_variables(settings: Settings, entry: Entry) -> tuple[dict[str, str], frozenset[str]]:
-    """The variables that differ from what they are by themselves, and the secret ones of them."""
+    """Return the variables that differ from their defaults, and the names of secret ones."""
     plain = Settings()
-    fields = (*EVERYWHERE, *entry.own, *(OF_DOCVEC if entry.name == "docvec" else ()))
+    fields = (*COMMON_FIELDS, *entry.own, *(DOCVEC_FIELDS if entry.name == "docvec" else ()))
     variables: dict[str, str] = {}
     secrets: set[str] = set()
     for field in fields:
         value = getattr(settings, field)
         if value != getattr(plain, field):
             variable = Settings.variable(field)
-            # Set to empty is how CHROMA_PERSIST_DIR says that.
-            variables[variable] = "" if field == "chroma_in_memory" else _write(value)
+            # An empty CHROMA_PERSIST_DIR selects the in-memory store.
+            variables[variable] = "" if field == "chroma_in_memory" else _format_value(value)
             if isinstance(value, SecretStr) or _PASSWORD.search(variables[variable]):
                 secrets.add(variable)
     return variables, frozenset(secrets)
 
 
-def _write(value: object) -> str:
-    """The value as the environment has it."""
+def _format_value(value: object) -> str:
+    """Format a setting as an environment variable."""
     if isinstance(value, SecretStr):
         return value.get_secret_value()
     if isinstance(value, bool):

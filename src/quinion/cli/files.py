@@ -1,4 +1,4 @@
-"""Which files a person means by a list of files and folders."""
+"""Files selected by a list of files and folders."""
 
 from collections.abc import Collection, Iterable
 from pathlib import Path
@@ -7,12 +7,12 @@ from quinion.errors import FileMissing
 
 
 def find_documents(paths: Iterable[Path], extensions: Collection[str]) -> list[Path]:
-    """The named files, and those with such an extension in the named folders and below.
+    """Find the named files, and files with these extensions in the named folders.
 
-    Hidden files and folders are passed over, unless they are named themselves.
+    Subfolders are included. Hidden files and folders are skipped unless named.
 
     Raises:
-        FileMissing: one of the paths is not there.
+        FileMissing: a path does not exist.
     """
     found: dict[Path, None] = {}
     for path in paths:

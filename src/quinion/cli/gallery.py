@@ -1,6 +1,6 @@
-"""A folder of pictures, captions and tables that opens as one page.
+"""Export of a document's elements: a folder of images and tables with one HTML page.
 
-It is written under another name and renamed when it is whole.
+The folder is written under a temporary name and renamed when complete.
 """
 
 import re
@@ -41,7 +41,7 @@ _FIGURE = """\
 
 
 class Gallery:
-    """Writes the folder; nothing is left of it if something fails meanwhile."""
+    """Context manager that writes the folder, and removes it on failure."""
 
     def __init__(self, folder: Path, title: str) -> None:
         self._folder = folder
@@ -71,7 +71,7 @@ class Gallery:
         self._scratch.rename(self._folder)
 
     def add(self, element: dict[str, Any], picture: bytes) -> None:
-        """Write one element: its picture, its caption, and its rows if it has some."""
+        """Write one element: its image, caption, and table rows if any."""
         name = self._name(element)
         (self._scratch / f"{name}.png").write_bytes(picture)
         extra = ""

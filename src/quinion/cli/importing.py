@@ -1,11 +1,11 @@
-"""`quinion import chroma`: what another program wrote into a Chroma, taken into the store."""
+"""`quinion import chroma`: import the records of a Chroma database into the store."""
 
 from dataclasses import asdict
 from typing import Annotated
 
 import typer
 
-from quinion.cli.options import Json, tell
+from quinion.cli.options import Json, print_result
 from quinion.daemon.client import stop_engine
 from quinion.home import hold_home, store_place
 from quinion.servers.document_store import records as document_store
@@ -22,21 +22,21 @@ app = typer.Typer(no_args_is_help=True)
 
 @app.callback()
 def _group() -> None:
-    """Take over what other programs wrote."""
+    """Import data written by other programs."""
 
 
 @app.command("chroma")
 def import_chroma(
     source: Annotated[
-        str, typer.Argument(metavar="PATH|URL", help="The folder of a Chroma, or its address.")
+        str, typer.Argument(metavar="PATH|URL", help="Folder or URL of the Chroma database.")
     ],
     json: Json = False,
 ) -> None:
-    """Take over what another program wrote into a Chroma, without embedding anything again.
+    """Import the records of a Chroma database, with their embeddings.
 
-    The collections of the Document Store's and the Policy KB's contracts are imported, and those
-    of another home's mirror. What the store has already is left as it is. An engine in the
-    background is stopped first; `quinion serve` has to be stopped by hand.
+    Imports the collections of the Document Store and the Policy KB, as other programs or the
+    mirror of another home wrote them. Records that are already in the store are not changed. A
+    background engine is stopped first; stop `quinion serve` yourself.
 
     Example: quinion import chroma /data/chroma
     """
@@ -44,11 +44,11 @@ def import_chroma(
 
 
 def run(settings: Settings, source: str, *, as_json: bool) -> int:
-    """Import it; 1 when something could not be imported."""
+    """Import the records and print a report; return 1 if any was not imported."""
     stop_engine(settings.home)
     with hold_home(settings):
         report = import_into(store_place(settings), source, IMPORTABLE)
-    tell(as_json, asdict(report), "\n".join(_describe(report)))
+    print_result(as_json, asdict(report), "\n".join(_describe(report)))
     done = report.collections.values()
     return int(any(one.unreadable or one.invalid or one.failure for one in done))
 
@@ -58,20 +58,20 @@ def _describe(report: ImportReport) -> list[str]:
     for name, one in report.collections.items():
         for number, what in (
             (one.imported, "imported"),
-            (one.present, "were in the store already"),
-            (one.different, "are there in another version, which was kept"),
-            (len(one.unreadable), f"can't be read and were left out: {_name(one.unreadable)}"),
+            (one.present, "already in the store"),
+            (one.different, "differ from the version in the store, which was kept"),
+            (len(one.unreadable), f"unreadable, not imported: {_name(one.unreadable)}"),
             (
                 len(one.invalid),
-                f"lack metadata that the contract requires and were left out: {_name(one.invalid)}",
+                f"without required metadata, not imported: {_name(one.invalid)}",
             ),
         ):
             if number:
                 lines.append(f"{name}: {number:,} records {what}")
         if one.failure:
-            lines.append(f"{name}: could not be imported to its end: {one.failure}")
-    lines += [f"{name}: ignored, it is not a collection of quinion" for name in report.ignored]
-    return lines or ["There is nothing to import."]
+            lines.append(f"{name}: import stopped early: {one.failure}")
+    lines += [f"{name}: ignored, not a collection of quinion" for name in report.ignored]
+    return lines or ["No collections to import."]
 
 
 def _name(ids: list[str]) -> str:

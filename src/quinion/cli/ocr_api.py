@@ -1,4 +1,4 @@
-"""`quinion serve ocr-api`: the endpoint that `mistral-ocr-mcp` works with offline."""
+"""`quinion serve ocr-api`: a local OCR endpoint for `mistral-ocr-mcp`."""
 
 import sys
 
@@ -16,7 +16,7 @@ PORT = 3007
 
 
 def run(settings: Settings, host: str | None, port: int | None) -> None:
-    """Serve until stopped; this machine alone, unless a host is named."""
+    """Serve until stopped; on the loopback interface unless a host is given."""
     anyio.run(_serve, settings, host or LOOPBACK, PORT if port is None else port)
 
 

@@ -1,27 +1,27 @@
-"""Options that many commands have, and how an answer is printed for people or for programs."""
+"""Shared options, and output as text or JSON."""
 
 import json
 from typing import Annotated, Any
 
 import typer
 
-Json = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
-Yes = Annotated[bool, typer.Option("--yes", help="Do not ask.")]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+Yes = Annotated[bool, typer.Option("--yes", help="Do not ask for confirmation.")]
 
 
-def ask(question: str, yes: bool) -> None:
-    """Have the user agree, unless that was said already; who does not ends the command."""
+def confirm(question: str, yes: bool) -> None:
+    """Ask the user to confirm, unless `yes`; abort the command on refusal."""
     if not yes:
         typer.confirm(question, abort=True, err=True)
 
 
 def print_json(data: Any) -> None:
-    """One JSON document, dates and paths as text."""
+    """Print one JSON document; dates and paths become strings."""
     typer.echo(json.dumps(data, indent=2, ensure_ascii=False, default=str))
 
 
-def tell(as_json: bool, data: Any, line: str) -> None:
-    """The data for programs, or the line for people."""
+def print_result(as_json: bool, data: Any, line: str) -> None:
+    """Print the data as JSON, or the line as text."""
     if as_json:
         print_json(data)
     else:

@@ -1,8 +1,8 @@
-"""`quinion rebuild`: a damaged store from what is intact, its indexes, and its Chroma mirror."""
+"""`quinion rebuild`: rebuild a damaged store, its indexes and its Chroma mirror."""
 
 from dataclasses import asdict
 
-from quinion.cli.options import tell
+from quinion.cli.options import print_result
 from quinion.daemon.client import stop_engine
 from quinion.home import hold_home, store_place
 from quinion.servers.registry import CATALOG
@@ -11,11 +11,11 @@ from quinion.store.rebuild import RebuildReport, rebuild
 
 
 def run(settings: Settings, *, as_json: bool) -> int:
-    """Rebuild each home that a server has; 1 when something is lost or still wrong."""
+    """Rebuild each server's home; return 1 if records are lost or problems remain."""
     homes = {mine.home: mine for mine in (one.settings(settings) for one in CATALOG.values())}
     done = {str(home): _rebuild(mine) for home, mine in homes.items()}
     lines = [line for home, one in done.items() for line in _describe(home, one)]
-    tell(as_json, {home: asdict(one) for home, one in done.items()}, "\n".join(lines))
+    print_result(as_json, {home: asdict(one) for home, one in done.items()}, "\n".join(lines))
     return int(any(one.lost or one.problems for one in done.values()))
 
 
@@ -28,5 +28,5 @@ def _rebuild(settings: Settings) -> RebuildReport:
 def _describe(home: str, report: RebuildReport) -> list[str]:
     lines = [f"{home}: {report.records:,} records."]
     lines += [f"Moved aside: {path}" for path in report.aside]
-    lines += [f"Lost, because no intact copy is left: {one}" for one in report.lost]
-    return lines + [f"Still wrong: {one}" for one in report.problems]
+    lines += [f"Lost, no intact copy left: {one}" for one in report.lost]
+    return lines + [f"Remaining problem: {one}" for one in report.problems]

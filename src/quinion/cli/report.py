@@ -1,4 +1,4 @@
-"""What every command does with its log and its errors."""
+"""Logging, error messages and exit statuses of every command."""
 
 import logging
 import sys
@@ -8,33 +8,33 @@ from typing import Any
 from quinion.errors import BadSetting, HomeInUse, InvalidDate, InvalidInput, QuinionError
 
 EXIT_CODES = {InvalidInput.code: 2, InvalidDate.code: 2, BadSetting.code: 3, HomeInUse.code: 4}
-"""What the process ends with; 1 for every other failure."""
+"""Exit status by error code; any other error exits with 1."""
 INTERRUPTED = 130
 
 EXIT_MEANINGS = {
-    0: "all is well",
-    1: "something failed or is amiss; the message says what",
+    0: "success",
+    1: "a failure or a problem; the message describes it",
     2: "wrong arguments",
     3: "a setting, folder or port cannot be used",
     4: "the home is in use by another process",
-    INTERRUPTED: "interrupted with Ctrl-C, as `quinion index --watch` is ended",
+    INTERRUPTED: "interrupted with Ctrl-C, which is how `quinion index --watch` is stopped",
 }
-"""What a script may rely on; `docs/commands.md` has it from here."""
+"""Exit statuses that scripts may rely on; `docs/commands.md` is generated from this table."""
 
 
 def configure_logging() -> None:
-    """To stderr: stdout belongs to answers, and on stdio to the protocol."""
+    """Log to stderr; stdout carries answers and, on stdio, the protocol."""
     logging.basicConfig(
         stream=sys.stderr, level=logging.INFO, format="%(levelname)s %(name)s: %(message)s"
     )
     for noisy in ("httpx", "httpx2", "chromadb", "mcp", "uvicorn"):
         logging.getLogger(noisy).setLevel(logging.WARNING)
-    # The client warns of each tool that a server does not list: those are ours.
+    # The client warns about each unlisted tool; commands call unlisted tools on purpose.
     logging.getLogger("client").setLevel(logging.ERROR)
 
 
 def run_reporting(command: Callable[[], object]) -> None:
-    """Run a command; an error that a person can act on is one line, not a traceback."""
+    """Run a command; a `QuinionError` prints one line, not a traceback."""
     configure_logging()
     try:
         command()
@@ -46,16 +46,16 @@ def run_reporting(command: Callable[[], object]) -> None:
 
 
 def warn(name: object, answer: Mapping[str, Any]) -> None:
-    """Say on stderr what an answer warns of; nothing, where it does not."""
+    """Print the warnings of an answer to stderr."""
     for warning in answer.get("warnings", ()):
         sys.stderr.write(f"{name}: {warning}\n")
 
 
 def fail(error: object) -> None:
-    """Say on stderr what went wrong, in red where somebody looks."""
-    # Here, not above: few runs fail, and relays on stdio have no use for colours.
+    """Print an error to stderr, in red on a terminal."""
+    # Imported here: few runs fail, and stdio relays need no colours.
     from rich.console import Console
 
-    # It knows what is a terminal, and NO_COLOR.
+    # rich detects terminals and honours NO_COLOR.
     console = Console(stderr=True, soft_wrap=True)
     console.print(f"quinion: {error}", style="red", markup=False, highlight=False)

@@ -1,6 +1,6 @@
-"""The console scripts of single servers: stdio by default, `--http` for HTTP.
+"""Console scripts of single servers, on stdio by default and on HTTP with `--http`.
 
-With `argparse`, because desktop clients start these all day and it is there already.
+They use `argparse` instead of typer: desktop clients start them often, so start-up time matters.
 """
 
 import argparse
@@ -14,38 +14,38 @@ from quinion.settings import Settings
 
 
 def document_store() -> None:
-    """`document-store-mcp`."""
+    """Run `document-store-mcp`."""
     _run("document-store")
 
 
 def policy_kb() -> None:
-    """`policy-kb-mcp`."""
+    """Run `policy-kb-mcp`."""
     _run("policy-kb")
 
 
 def doclibrary() -> None:
-    """`doclibrary-mcp`."""
+    """Run `doclibrary-mcp`."""
     _run("doclibrary")
 
 
 def docvec() -> None:
-    """`docvec-mcp`; each option of its own is one of the `DOCVEC_*` variables."""
+    """Run `docvec-mcp`; its additional options set `DOCVEC_*` variables."""
     _run(
         "docvec",
         {
             "--db-path": ("DOCVEC_DB_PATH", "folder that holds the index"),
             "--collection": ("DOCVEC_COLLECTION", "name of the collection"),
-            "--chunk-size": ("DOCVEC_CHUNK_SIZE", "tokens that a chunk has at most"),
+            "--chunk-size": ("DOCVEC_CHUNK_SIZE", "maximum number of tokens per chunk"),
             "--backend": ("DOCVEC_BACKEND", "local, ollama, openai or mlx"),
             "--embedding-host": ("DOCVEC_HOST", "address of the embedding service"),
             "--model": ("DOCVEC_MODEL", "embedding model of that service"),
-            "--timeout": ("DOCVEC_TIMEOUT", "seconds that a request to it may take"),
+            "--timeout": ("DOCVEC_TIMEOUT", "timeout of a request to that service, in seconds"),
         },
     )
 
 
 def _run(name: str, options: Mapping[str, tuple[str, str]] = MappingProxyType({})) -> None:
-    """Serve; `options` are those of this server alone, each with its variable and its help."""
+    """Parse the arguments and serve; `options` maps extra options to a variable and a help text."""
     parser = argparse.ArgumentParser(
         prog=f"{name}-mcp", description=f"The {name} MCP server, on stdio unless --http is given."
     )

@@ -1,6 +1,6 @@
-"""`quinion search`: passages by meaning, with the page or lines to cite.
+"""`quinion search`: semantic search with the page or lines to cite.
 
-Both the Document Store and DocVec are searched, unless an option means one of them.
+Searches both the Document Store and DocVec, unless an option applies to only one of them.
 """
 
 import json
@@ -41,13 +41,13 @@ def run(
     limit: int,
     as_json: bool,
 ) -> int:
-    """Search; 1 when it failed."""
+    """Search and print the results; return 1 on failure."""
     of_documents = bool(application_ref or document_types)
     of_files = bool(filters) or budget is not None
     if of_documents and of_files:
         raise InvalidInput(
-            "--application-ref and --document-type are for the Document Store, --filter and "
-            "--budget for indexed folders. Use those of one of them."
+            "--application-ref and --document-type apply to the Document Store, --filter and "
+            "--budget to indexed folders. Use options of only one of them."
         )
     answers: dict[str, Answer] = {}
     if not of_files:
@@ -85,7 +85,7 @@ def _files_request(
         if filters:
             raise InvalidInput("--budget and --filter cannot be used together.")
         return "search_with_budget", {"query": query, "max_tokens": budget}
-    # The contract's limit; more results come with a narrower question.
+    # The tool accepts at most 50.
     arguments: Answer = {"query": query, "n_results": min(limit, 50)}
     if not filters:
         return "search", arguments
@@ -98,13 +98,13 @@ def _read_conditions(filters: list[str]) -> list[Answer]:
         match = _CONDITION.fullmatch(text)
         if not match or match[1] not in FIELDS:
             raise InvalidInput(
-                f"{text!r} is no filter. Write FIELD, one of {' '.join(_OPERATORS)}, and a value, "
-                f'as in "page_number>=10" or "source_file~config". Fields: '
+                f"{text!r} is not a valid filter. Write FIELD, one of {' '.join(_OPERATORS)}, and "
+                f'a value, e.g. "page_number>=10" or "source_file~config". Fields: '
                 f"{', '.join(sorted(FIELDS))}."
             )
         field, operator, value = match.groups()
         if field in NUMBER_FIELDS and not re.fullmatch(r"-?\d{1,15}", value):
-            raise InvalidInput(f"{field} is a whole number, and {value!r} is none.")
+            raise InvalidInput(f"{field} must be an integer, got {value!r}.")
         read: str | int = int(value) if field in NUMBER_FIELDS else value
         conditions.append({field: {_OPERATORS[operator]: read}})
     return conditions
@@ -127,8 +127,7 @@ def _print_results(answers: dict[str, Answer], limit: int) -> None:
     console = Console()
     if not found:
         console.print(
-            "Nothing was found. Has anything been indexed? See `quinion index --help` and "
-            "`quinion ingest --help`."
+            "No results. To add documents, see `quinion index --help` and `quinion ingest --help`."
         )
     found.sort(key=lambda result: -result[0])
     for place, (score, title, where, text) in enumerate(found[:limit], 1):

@@ -1,4 +1,4 @@
-"""`quinion serve`: the HTTP servers."""
+"""`quinion serve`: run the HTTP servers."""
 
 import sys
 from contextlib import AsyncExitStack
@@ -35,7 +35,7 @@ def run(
     entries = [find_server(name) for name in ours]
     if port is not None and len(entries) + ocr != 1:
         raise InvalidInput(
-            "--port needs the name of one server, e.g. quinion serve document-store."
+            "--port needs exactly one server. Example: quinion serve docvec --port 3004."
         )
     anyio.run(_serve, settings, entries, ocr, host, port, samples)
 
@@ -91,13 +91,13 @@ async def _serve(
 async def _open_doors(
     settings: Settings, entries: list[Entry], stack: AsyncExitStack
 ) -> dict[str, SocketServer]:
-    """The door of each server: one for all, but for those that keep a folder of their own."""
+    """Open one socket server per home; servers with the same home share it."""
     by_home: dict[Path, SocketServer] = {}
     doors: dict[str, SocketServer] = {}
     for entry in entries:
         mine = entry.settings(settings)
         if mine.home not in by_home:
-            # An engine in the background makes room: its clients come here with their next call.
+            # A background engine exits; its clients reconnect here with their next call.
             await in_thread(stop_engine, mine.home)
             engine = await stack.enter_async_context(open_engine(mine))
             by_home[mine.home] = await stack.enter_async_context(open_socket_server(engine))
@@ -110,14 +110,14 @@ def _print_addresses(settings: Settings, addresses: dict[str, str]) -> None:
         typer.echo(f"{name:16} {address}/mcp   (SSE: {address}/sse, health: {address}/health)")
     typer.echo(f"{'home':16} {settings.home}")
     typer.echo(
-        "\nConnect a client: quinion connect claude-desktop. By address: quinion connect cursor "
+        "\nConnect a client: quinion connect claude-desktop. By URL: quinion connect cursor "
         "--http, or vscode, claude-code, n8n."
     )
     sys.stdout.flush()
 
 
 async def _load_samples(door: SocketServer, settings: Settings, folder: Path) -> None:
-    """Something to try at once; a home that has documents is left alone."""
+    """Ingest the samples, unless the home has documents."""
     if await door.engine.get(REGISTRY):
         return
     async with Client(door.server(CATALOG[document_store.NAME], settings)) as client:
@@ -128,6 +128,6 @@ async def _load_samples(door: SocketServer, settings: Settings, folder: Path) ->
                 {"file_path": str(path), "application_ref": SAMPLE_REF},
             )
             typer.echo(f"sample {path.name}: {answer['status']}")
-    typer.echo(f"The samples belong to application {SAMPLE_REF}. Ask, for example:")
+    typer.echo(f"The samples belong to application {SAMPLE_REF}. For example:")
     typer.echo('  quinion search "how many cycle parking spaces are there?"')
     sys.stdout.flush()

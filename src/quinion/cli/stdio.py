@@ -1,4 +1,4 @@
-"""`quinion stdio`: one server for one desktop client."""
+"""`quinion stdio`: serve one desktop client over stdin and stdout."""
 
 from quinion.daemon.client import attach
 from quinion.daemon.stdio import serve_stdio

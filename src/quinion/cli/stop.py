@@ -1,4 +1,4 @@
-"""`quinion stop`: end the engine in the background."""
+"""`quinion stop`: stop the background engine."""
 
 import json
 
@@ -10,11 +10,11 @@ from quinion.settings import Settings
 
 
 def run(settings: Settings, *, as_json: bool) -> int:
-    """End it, and wait until it has; its clients start another with their next call."""
+    """Stop the engine and wait until it exits; its clients start a new one when needed."""
     homes = dict.fromkeys(entry.settings(settings).home for entry in CATALOG.values())
     stopped = [str(home) for home in homes if stop_engine(home)]
     if as_json:
         typer.echo(json.dumps({"stopped": stopped}))
     else:
-        typer.echo("\n".join(f"Ended: {home}" for home in stopped) or "No engine is running.")
+        typer.echo("\n".join(f"Stopped: {home}" for home in stopped) or "No engine is running.")
     return 0

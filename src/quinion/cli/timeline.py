@@ -1,4 +1,4 @@
-"""Revisions of a policy as bars on a line of time, for a terminal."""
+"""Timeline of policy revisions, drawn as text."""
 
 from collections.abc import Callable, Iterator, Sequence
 from datetime import date, timedelta
@@ -10,9 +10,9 @@ MARGIN = timedelta(days=180)
 
 
 def draw_timeline(revisions: Sequence[Revision], today: date, width: int) -> Iterator[str]:
-    """A bar for each revision, oldest at the top, and the years below; `▏` is today.
+    """Draw one bar per revision, oldest first, with the years below; `▏` marks today.
 
-    `░` marks a revision whose text is not there, `▶` one without an end.
+    `░` marks a revision without text, `▶` a revision without an end date.
     """
     if not revisions:
         return
@@ -30,18 +30,18 @@ def draw_timeline(revisions: Sequence[Revision], today: date, width: int) -> Ite
         if revision.effective_to is None:
             bar = bar[:-1] + "▶"
         row = (" " * start + bar).ljust(columns)
-        place = column(today)
-        if row[place] == " ":
-            row = row[:place] + "▏" + row[place + 1 :]
+        now = column(today)
+        if row[now] == " ":
+            row = row[:now] + "▏" + row[now + 1 :]
         yield f"{revision.version_label[:LABEL_WIDTH]:{LABEL_WIDTH}} {row.rstrip()}"
     yield f"{'':{LABEL_WIDTH}} {_years(first, last, column, columns)}"
 
 
 def _years(first: date, last: date, column: Callable[[date], int], columns: int) -> str:
-    """Each year where it begins, as far as there is room; the first where the line does."""
+    """Label each year at its first day where the label fits; the first year at the left edge."""
     row = [" "] * columns
     for day in [*(date(year, 1, 1) for year in range(last.year, first.year, -1)), first]:
-        place = column(day)
-        if "".join(row[place : place + 6]) == " " * 6:
-            row[place : place + 4] = str(day.year)
+        start = column(day)
+        if "".join(row[start : start + 6]) == " " * 6:
+            row[start : start + 4] = str(day.year)
     return "".join(row).rstrip()

@@ -1,4 +1,4 @@
-"""`quinion verify`: is all that the home keeps intact, and does it agree?"""
+"""`quinion verify`: check the home, and repair it with `--repair`."""
 
 import json
 from contextlib import AsyncExitStack
@@ -16,11 +16,11 @@ from quinion.settings import Settings
 
 
 def run(settings: Settings, *, repair: bool, as_json: bool) -> int:
-    """Check everything; 1 when there is a problem, or one is left after the repair."""
+    """Check every server's records; return 1 if a problem is found or left after a repair."""
     answers = anyio.run(_verify, settings, repair)
     for name, answer in answers.items():
         if "problems" not in answer:
-            raise QuinionError(f"{name} can't be verified: {answer.get('message', answer)}")
+            raise QuinionError(f"Cannot verify {name}: {answer.get('message', answer)}")
     if as_json:
         typer.echo(json.dumps(answers, indent=2, ensure_ascii=False))
     else:
@@ -30,7 +30,7 @@ def run(settings: Settings, *, repair: bool, as_json: bool) -> int:
 
 async def _verify(settings: Settings, repair: bool) -> dict[str, Answer]:
     async with AsyncExitStack() as stack:
-        # Each while those before are open: the home is opened once, and they share it.
+        # All clients stay open, so the home is opened once and shared.
         answers = {}
         for name in CATALOG:
             client = await stack.enter_async_context(connect(settings, name))

@@ -150,7 +150,7 @@ def test_a_rebuild_that_loses_something_says_what_and_fails(filled: Path, quinio
     shutil.rmtree(filled / "chroma")
     ended = quinion("rebuild")
     assert ended.status == 1
-    assert "Lost, because no intact copy is left: docvec-chunks.documents: " in ended.out
+    assert "Lost, no intact copy left: docvec-chunks.documents: " in ended.out
     ended = quinion("verify", "--json")
     assert "has no chunks" in str(ended.json["docvec"]["problems"])
 

@@ -76,7 +76,7 @@ def test_a_home_that_lets_nobody_in_is_told(quinion: Run, user: Path, home: Path
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        ({"command": "/no/such/quinion"}, "there is no program /no/such/quinion"),
+        ({"command": "/no/such/quinion"}, "program not found: /no/such/quinion"),
         ({"env": {"QUINION_HOME": "/another/home"}}, "QUINION_HOME"),
         ({"env": {"ENABLE_OCR": "perhaps"}}, "ENABLE_OCR"),
     ],

@@ -112,7 +112,7 @@ def test_what_another_program_wrote_is_imported_and_answers(
     assert f"{CHUNKS}: 1 records imported" in ended.out
     assert f"{REGISTRY}: 1 records imported" in ended.out
     assert f"{POLICIES}: 1 records imported" in ended.out
-    assert "recipes: ignored, it is not a collection of quinion" in ended.out
+    assert "recipes: ignored, not a collection of quinion" in ended.out
 
     [document] = ask("document-store", "list_ingested_documents", application_ref="A")["documents"]
     found = ask("document-store", "search_application_docs", query="cycle", application_ref="A")
@@ -155,7 +155,7 @@ def test_what_cannot_be_imported_is_named_and_the_status_says_so(
     ended = quinion("import", "chroma", str(theirs))
     assert ended.status == FAILED
     assert f"{CHUNKS}: 1 records imported" in ended.out
-    assert f"{REGISTRY}: 8 records lack metadata that the contract requires" in ended.out
+    assert f"{REGISTRY}: 8 records without required metadata, not imported:" in ended.out
     again = quinion("import", "chroma", str(theirs), "--json").json
     assert len(again["collections"][REGISTRY]["invalid"]) == 8
 
@@ -173,7 +173,7 @@ def test_vectors_of_another_model_are_refused_and_the_status_says_so(
         chunks.upsert(ids=["x"], metadatas=[dict.fromkeys(keys, "x")], embeddings=[[1.0, 2.0]])
     ended = quinion("import", "chroma", str(theirs))
     assert ended.status == FAILED
-    assert f"{CHUNKS}: could not be imported to its end: The vectors of {CHUNKS} have" in ended.out
+    assert f"{CHUNKS}: import stopped early: The vectors of {CHUNKS} have" in ended.out
 
 
 def test_a_source_that_is_no_chroma_is_an_error_that_says_what_to_name(
@@ -199,4 +199,4 @@ def test_an_empty_chroma_has_nothing_to_import(own: Path, tmp_path: Path, quinio
     with other_program(tmp_path / "empty"):
         pass
     ended = quinion("import", "chroma", str(tmp_path / "empty"))
-    assert (ended.status, ended.out.strip()) == (0, "There is nothing to import.")
+    assert (ended.status, ended.out.strip()) == (0, "No collections to import.")

@@ -41,7 +41,7 @@ def library(home: Path, models: Path, tmp_path: Path) -> Path:
 def test_a_folder_is_indexed_searched_and_pruned(quinion: Run, library: Path) -> None:
     first = quinion("index", str(library))
     assert first.status == 0, first.err
-    assert f"{library}: 4 indexed (0 of them again), 0 already known, 0 not indexed" in first.out
+    assert f"{library}: 4 indexed (0 of them again), 0 already indexed, 0 not indexed" in first.out
 
     found = quinion("search", "How do I configure authentication?", "--limit", "2")
     assert found.status == 0, found.err
@@ -57,8 +57,8 @@ def test_a_folder_is_indexed_searched_and_pruned(quinion: Run, library: Path) ->
     )
     second = quinion("index", str(library / "src" / ".."), "--prune")
     assert second.status == FAILED
-    assert "1 indexed (1 of them again), 2 already known, 1 not indexed" in second.out
-    assert f"removed, because it is gone: {library / 'minutes.txt'}" in second.out
+    assert "1 indexed (1 of them again), 2 already indexed, 1 not indexed" in second.out
+    assert f"removed from the index, file deleted: {library / 'minutes.txt'}" in second.out
     assert "bad [red].txt" in second.out.replace("\n", "")
     assert "Failed to extract content from text" in " ".join(second.out.split())
 
@@ -104,15 +104,15 @@ def test_searches_are_narrowed_by_filters_and_by_a_budget(quinion: Run, library:
     assert set(both) == {"document-store", "docvec"}
     assert both["document-store"]["results"] == []
     nothing = quinion("search", "bird", "--filter", "source_file=/nowhere.md")
-    assert (nothing.status, nothing.out.startswith("Nothing was found.")) == (0, True)
+    assert (nothing.status, nothing.out.startswith("No results.")) == (0, True)
 
 
 @pytest.mark.parametrize(
     ("options", "word"),
     [
         (("--filter", "page=1"), "page_number"),
-        (("--filter", "page_number"), "is no filter"),
-        (("--filter", "page_number=two"), "whole number"),
+        (("--filter", "page_number"), "is not a valid filter"),
+        (("--filter", "page_number=two"), "must be an integer"),
         (("--filter", "file_format=code", "--budget", "5"), "together"),
         (("--budget", "5", "--application-ref", "X"), "--budget"),
     ],

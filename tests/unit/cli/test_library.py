@@ -78,7 +78,7 @@ def test_documents_are_added_and_listed(run: Run, tmp_path: Path) -> None:
     ended = run("add", str(folder))
     assert (ended.status, ended.out) == (0, "bats.pdf: bats, 1 pages, no elements\n")
     again = run("add", str(folder / "bats.pdf"))
-    assert again.out == "bats.pdf: bats, 1 pages, no elements (it was there already)\n"
+    assert again.out == "bats.pdf: bats, 1 pages, no elements (already in the library)\n"
     listed = run("list").out
     for word in ("bats", SURVEY, SURVEY_TITLE, "1 figures, 1 tables, 1 equations"):
         assert word in listed

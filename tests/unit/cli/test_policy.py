@@ -106,7 +106,7 @@ def refused(ended: Ended, status: int, *words: str) -> None:
 class TestCreate:
     def test_a_policy_is_registered(self, well: Run, registry: PolicyRegistry) -> None:
         ended = well(*CREATE, "--description", "A sentence.")
-        assert ended.out == "NPPF is registered.\n"
+        assert ended.out == "Registered NPPF.\n"
         [policy] = registry.list_policies()
         assert (policy.title, policy.category) == ("The Framework", "national_policy")
         assert policy.description == "A sentence."
@@ -147,17 +147,17 @@ class TestRevise:
     def test_a_revision_is_registered(self, well: Run, registry: PolicyRegistry) -> None:
         well(*CREATE)
         ended = well("revise", "NPPF", "--label", "December 2024", "--from", "2024-12-12")
-        assert ended.out == f"{NEW} is registered.\n"
+        assert ended.out == f"Registered {NEW}.\n"
         revision = registry.get_revision("NPPF", NEW)
         assert (revision.version_label, revision.period) == ("December 2024", "from 2024-12-12")
         assert revision.status is RevisionStatus.PROCESSING
 
-    def test_it_says_which_one_gave_way(self, well: Run, nppf: PolicyRegistry) -> None:
+    def test_it_prints_which_revision_ends_earlier(self, well: Run, nppf: PolicyRegistry) -> None:
         ended = well("revise", "NPPF", "--label", "Third", "--from", "2026-01-01")
-        assert ended.out == f"rev_NPPF_2026_01 is registered. {NEW} ends on 2025-12-31.\n"
+        assert ended.out == f"Registered rev_NPPF_2026_01. {NEW} ends on 2025-12-31.\n"
         assert nppf.get_revision("NPPF", NEW).effective_to == date(2025, 12, 31)
 
-    def test_json_has_the_revision_and_those_that_gave_way(
+    def test_json_has_the_revision_and_those_that_end_earlier(
         self, well: Run, nppf: PolicyRegistry
     ) -> None:
         made = well("revise", "NPPF", "--label", "Third", "--from", "2026-01-01", "--json").json
@@ -255,7 +255,7 @@ class TestDelete:
         assert contents(nppf) == before
 
     def test_it_deletes_after_a_yes(self, well: Run, nppf: PolicyRegistry) -> None:
-        assert well("delete", "NPPF", OLD, typed="y\n").out.strip() == f"{OLD} is deleted."
+        assert well("delete", "NPPF", OLD, typed="y\n").out.strip() == f"Deleted {OLD}."
         assert [r.revision_id for r in nppf.list_revisions("NPPF")] == [NEW]
 
     def test_with_yes_it_does_not_ask(self, well: Run, nppf: PolicyRegistry) -> None:
@@ -387,9 +387,9 @@ class TestTexts:
         assert stored() == {OLD: [20241211] * 6}
         assert well("check").out == "Registry and texts agree.\n"
         assert run("remove", "NPPF", OLD, typed="n\n").status == FAILED
-        assert well("remove", "NPPF", OLD, "--yes").out == f"6 chunks of {OLD} are removed.\n"
+        assert well("remove", "NPPF", OLD, "--yes").out == f"Removed 6 chunks of {OLD}.\n"
         assert nppf.get_revision("NPPF", OLD).chunk_count == 0
-        assert well("remove", "NPPF", OLD, typed="y\n").out.strip().startswith("0 chunks")
+        assert well("remove", "NPPF", OLD, typed="y\n").out.strip().startswith("Removed 0 chunks")
         well("ingest", "NPPF", OLD, str(file))
         well("delete", "NPPF", OLD, "--yes")
         assert stored() == {}

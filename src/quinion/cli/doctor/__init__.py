@@ -1,4 +1,4 @@
-"""`quinion doctor`: is all well, from what is installed to the answer that a client gets?"""
+"""`quinion doctor`: check the installation, the servers, the home and the clients."""
 
 from dataclasses import asdict
 
@@ -16,7 +16,7 @@ from quinion.settings import Settings
 
 
 def run(settings: Settings, *, as_json: bool) -> int:
-    """Look at everything; 1 when something is amiss."""
+    """Run all checks and print the findings; return 1 if a problem is found."""
     findings = [
         *check_installation(settings),
         *anyio.run(check_servers, settings),

@@ -1,4 +1,4 @@
-"""The configurations of MCP clients that name us: would what they start be what runs here?"""
+"""Checks of MCP clients: do their entries start this version with these settings?"""
 
 import shutil
 import subprocess
@@ -17,14 +17,14 @@ from quinion.errors import QuinionError
 from quinion.servers.registry import CATALOG, differing
 from quinion.settings import Settings
 
-VERSION_S = 30.0
+VERSION_TIMEOUT_S = 30.0
 
 
 def check_clients(settings: Settings) -> Iterator[Finding]:
-    """A finding for each client that is there."""
+    """Check each installed client."""
     for client in CLIENTS.values():
         try:
-            if client.place is not None and client.is_found():
+            if client.user_file is not None and client.is_found():
                 yield _check(settings, client)
         except QuinionError as error:
             yield Finding(client.title, False, str(error))
@@ -48,16 +48,16 @@ def _check(settings: Settings, client: Client) -> Finding:
 
 
 def _find_problem(settings: Settings, name: str, entry: dict[str, Any]) -> str:
-    """What is amiss with an entry; nothing, if it is well."""
+    """Describe the problem of an entry; empty if there is none."""
     if "url" in entry:
         found = check_health(name, str(entry["url"]).rpartition("/")[0])
         return "" if found.well else found.found
     command = str(entry["command"])
     if shutil.which(command) is None:
-        return f"there is no program {command}"
+        return f"program not found: {command}"
     version = _ask_version(command)
     if version != __version__:
-        return f"{command} is quinion {version}, and this is {__version__}"
+        return f"{command} is quinion {version}, this is {__version__}"
     return _compare(settings, entry)
 
 
@@ -70,22 +70,22 @@ def _ask_version(command: str) -> str:
             [command, "--version"],
             capture_output=True,
             text=True,
-            timeout=VERSION_S,
+            timeout=VERSION_TIMEOUT_S,
             check=False,
         )
     except (OSError, subprocess.TimeoutExpired):
-        return "of an unknown version"
-    return ended.stdout.strip().removeprefix("quinion ") or "of an unknown version"
+        return "of unknown version"
+    return ended.stdout.strip().removeprefix("quinion ") or "of unknown version"
 
 
 def _compare(settings: Settings, entry: dict[str, Any]) -> str:
-    """Other settings are another home, or an engine that does not let both in."""
+    """Compare settings; a difference means another home, or a refused connection."""
     env = entry.get("env") or {}
     if not isinstance(env, dict):
         return "its env is not an object"
     args = entry.get("args")
     server = CATALOG.get(str(args[-1])) if isinstance(args, list) and args else None
-    # What a client fills in itself is not known here.
+    # Values of placeholders are known only to the client.
     known = {name: str(value) for name, value in env.items() if "${" not in str(value)}
     hidden = set(env) - set(known)
     try:
@@ -96,4 +96,4 @@ def _compare(settings: Settings, entry: dict[str, Any]) -> str:
     if server:
         others += server.differing(theirs, settings)
     others = [variable for variable in dict.fromkeys(others) if variable not in hidden]
-    return f"other settings than here: {', '.join(others)}" if others else ""
+    return f"settings differ from this environment: {', '.join(others)}" if others else ""

@@ -1,11 +1,11 @@
-"""What a check says."""
+"""Result of a check."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing that was looked at; `advice` is what to do about it."""
+    """Result of one check; `advice` is the fix for a problem."""
 
     what: str
     well: bool

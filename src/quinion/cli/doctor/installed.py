@@ -1,4 +1,4 @@
-"""What is installed: quinion, what it is built on, OCR, the embedding model."""
+"""Checks of the installation: packages, extras, OCR and the embedding model."""
 
 import importlib.metadata
 import platform
@@ -17,11 +17,11 @@ from quinion.settings import Settings
 
 PACKAGES = ("mcp", "chromadb", "pymupdf", "onnxruntime", "tokenizers", "pillow")
 EXTRAS = {"fast": "ctranslate2", "formulas": "ziamath", "redis": "redis"}
-"""The package that each extra of ours brings."""
+"""Package that shows whether an extra is installed."""
 
 
 def check_installation(settings: Settings) -> Iterator[Finding]:
-    """All of it."""
+    """Check everything that is installed."""
     yield Finding("quinion", True, f"{__version__} on Python {platform.python_version()}")
     versions = [f"{name} {importlib.metadata.version(name)}" for name in PACKAGES]
     yield Finding("packages", True, ", ".join(versions))
@@ -33,10 +33,10 @@ def check_installation(settings: Settings) -> Iterator[Finding]:
 def _check_extras(settings: Settings) -> Finding:
     missing = [extra for extra, package in EXTRAS.items() if find_spec(package) is None]
     found = ", ".join(
-        f"{extra}: {'not installed' if extra in missing else 'there'}" for extra in EXTRAS
+        f"{extra}: {'not installed' if extra in missing else 'installed'}" for extra in EXTRAS
     )
     if settings.redis_url and "redis" in missing:
-        advice = "REDIS_URL is set, and needs it: pip install 'quinion[redis]', or unset it."
+        advice = "REDIS_URL needs the extra redis. Run: pip install 'quinion[redis]', or unset it."
         return Finding("extras", False, found, advice)
     return Finding("extras", True, found)
 
@@ -47,25 +47,25 @@ def _check_tesseract(settings: Settings) -> Finding:
         return Finding(
             "OCR",
             not settings.enable_ocr,
-            "Tesseract is not installed: scanned pages can't be read.",
+            "Tesseract is not installed: scanned pages cannot be read.",
             "Install it (Debian: apt-get install tesseract-ocr), or set ENABLE_OCR=false.",
         )
-    said = subprocess.run([program, "--version"], capture_output=True, text=True, check=False)
+    ended = subprocess.run([program, "--version"], capture_output=True, text=True, check=False)
     state = "on" if settings.enable_ocr else "off (ENABLE_OCR)"
-    return Finding("OCR", True, f"{said.stdout.splitlines()[0]}, {state}")
+    return Finding("OCR", True, f"{ended.stdout.splitlines()[0]}, {state}")
 
 
 def _check_model(settings: Settings) -> Finding:
     numerics = ENGINES.get(settings.embedding_engine)
     embedder = LocalEmbedder(settings.models, settings.model_dir, numerics=numerics)
-    begun = perf_counter()
+    started = perf_counter()
     try:
-        embedder.embed_query("is the model well?")
+        embedder.embed_query("does the model work?")
     except QuinionError as error:
-        return Finding("embedding model", False, str(error), "quinion model says where it is.")
+        return Finding("embedding model", False, str(error), "See quinion model.")
     return Finding(
         "embedding model",
         True,
         f"{embedder.fingerprint}, {embedder.dimensions} dimensions, "
-        f"first vector after {perf_counter() - begun:.1f} s",
+        f"first vector after {perf_counter() - started:.1f} s",
     )

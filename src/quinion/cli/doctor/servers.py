@@ -1,4 +1,4 @@
-"""The servers, by real calls: as a client starts them, and where `quinion serve` has them."""
+"""Checks of the servers by real calls, over stdio and over HTTP."""
 
 import tempfile
 from collections.abc import Iterator
@@ -20,28 +20,28 @@ from quinion.servers.registry import CATALOG
 from quinion.settings import Settings
 from quinion.store.lock import Holder, is_held, read_holder
 
-PATIENCE_S = 60.0
-"""How long a server may take: the first use of a home makes the model ready, too."""
-VERIFY_S = 15.0
-"""How long all that a server keeps may take to be read; a large home takes longer."""
+ANSWER_TIMEOUT_S = 60.0
+"""Timeout of a server's check; the first use of a home also prepares the model."""
+VERIFY_TIMEOUT_S = 15.0
+"""Timeout of `verify`; a large home takes longer."""
 SHOWN_PROBLEMS = 5
 
 
 async def check_servers(settings: Settings) -> list[Finding]:
-    """Start a relay for each server as a client's configuration says, and have it answer.
+    """Start each server as a client would, and check its answers.
 
-    It lists its tools, reads a resource, and verifies all that it keeps, if that is soon done.
+    Lists the tools, reads a resource, and runs `verify` unless that takes too long.
     """
     findings: dict[str, Finding] = {}
 
     async def check(name: str) -> None:
         with tempfile.TemporaryFile("w+") as log:
             try:
-                with anyio.fail_after(PATIENCE_S):
+                with anyio.fail_after(ANSWER_TIMEOUT_S):
                     findings[name] = await _check(settings, name, log)
-            # Whatever it is, it is what was asked for.
+            # Any failure is a finding.
             except Exception as error:
-                findings[name] = _report(name, error, log)
+                findings[name] = _report_failure(name, error, log)
 
     async with anyio.create_task_group() as group:
         for name in CATALOG:
@@ -50,7 +50,7 @@ async def check_servers(settings: Settings) -> list[Finding]:
 
 
 def check_engines(settings: Settings) -> Iterator[Finding]:
-    """Who has the home now, where its log is, and whether what it serves over HTTP answers."""
+    """Show which process holds each home and where its log is; check its HTTP servers."""
     for home in dict.fromkeys(entry.settings(settings).home for entry in CATALOG.values()):
         holder = read_holder(home) if is_held(home) else None
         yield Finding("home", True, f"{home}, {_describe(holder, home)}")
@@ -59,57 +59,59 @@ def check_engines(settings: Settings) -> Iterator[Finding]:
 
 
 def check_health(what: str, address: str) -> Finding:
-    """Whether a server answers at an address."""
+    """Check that a server answers at an address."""
     try:
         with httpx2.Client(timeout=5, verify=False, trust_env=False) as http:
             answer = http.get(f"{address}/health")
     except (httpx2.HTTPError, httpx2.InvalidURL) as error:
-        said = str(error) or type(error).__name__
-        return Finding(what, False, f"{address} does not answer ({said})", "Run quinion serve.")
+        reason = str(error) or type(error).__name__
+        return Finding(what, False, f"{address} does not answer ({reason})", "Run quinion serve.")
     return Finding(what, answer.is_success, f"{address}/health: {answer.text[:100]}")
 
 
 async def _check(settings: Settings, name: str, log: TextIO) -> Finding:
     start = describe_start(settings, name)
     parameters = StdioServerParameters(command=start.command, args=start.args, env=start.variables)
-    begun = perf_counter()
+    started = perf_counter()
     answer: Answer | None = None
     async with Client(stdio_client(parameters, errlog=log)) as client:
         tools = (await client.list_tools()).tools
         resources = (await client.list_resources()).resources
         await client.read_resource(resources[0].uri)
-        took = perf_counter() - begun
-        with anyio.move_on_after(VERIFY_S):
+        took = perf_counter() - started
+        with anyio.move_on_after(VERIFY_TIMEOUT_S):
             answer = await call(client, "verify", {})
-    return _judge(name, f"{len(tools)} tools, first answer on stdio after {took:.1f} s", answer)
+    return _make_finding(
+        name, f"{len(tools)} tools, first answer on stdio after {took:.1f} s", answer
+    )
 
 
-def _judge(name: str, found: str, answer: Answer | None) -> Finding:
+def _make_finding(name: str, found: str, answer: Answer | None) -> Finding:
     if answer is None:
-        advice = "There is much to verify: quinion verify does."
+        advice = "Not verified, the home is large. Run quinion verify."
         return Finding(name, True, found, advice)
     if "problems" not in answer:
-        return Finding(name, False, f"it can't be verified: {answer.get('message', answer)}")
+        return Finding(name, False, f"cannot be verified: {answer.get('message', answer)}")
     if problems := answer["problems"]:
         shown = [f"{len(problems)} problems", *problems[:SHOWN_PROBLEMS]]
-        return Finding(name, False, "\n".join(shown), "quinion verify lists all.")
+        return Finding(name, False, "\n".join(shown), "Run quinion verify to list all.")
     warnings = answer["warnings"][:SHOWN_PROBLEMS]
-    text = f"{found}; {answer['records']:,} records, no problem"
+    text = f"{found}; {answer['records']:,} records, no problems"
     return Finding(name, True, "\n".join([text, *warnings]))
 
 
-def _report(name: str, error: Exception, log: TextIO) -> Finding:
-    """The last line that the relay wrote says more than that it has ended."""
+def _report_failure(name: str, error: Exception, log: TextIO) -> Finding:
+    """Report a failure with the last line of the relay's log, which has the cause."""
     log.seek(0)
     written = log.read().strip().splitlines()
     if isinstance(error, TimeoutError):
-        said = f"no answer within {PATIENCE_S:.0f} s"
+        reason = f"no answer within {ANSWER_TIMEOUT_S:.0f} s"
     else:
-        said = written[-1] if written else _word(error)
-    return Finding(name, False, said, f"Try quinion stdio {name}; see the engine's log.")
+        reason = written[-1] if written else _describe_error(error)
+    return Finding(name, False, reason, f"Try quinion stdio {name}; see the engine's log.")
 
 
-def _word(error: BaseException) -> str:
+def _describe_error(error: BaseException) -> str:
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
     return str(error) if isinstance(error, QuinionError) else f"{type(error).__name__}: {error}"
@@ -117,8 +119,8 @@ def _word(error: BaseException) -> str:
 
 def _describe(holder: Holder | None, home: Path) -> str:
     log = home / LOG_NAME
-    where = f"; log of engines in the background: {log}" if log.exists() else ""
+    where = f"; log of the background engine: {log}" if log.exists() else ""
     if holder is None:
-        return f"nobody has it now{where}"
-    over = ", ".join(holder.addresses) or "no server over HTTP"
-    return f"process {holder.pid} (quinion {holder.version}) has it, {over}{where}"
+        return f"not in use{where}"
+    over = ", ".join(holder.addresses) or "no HTTP server"
+    return f"in use by process {holder.pid} (quinion {holder.version}), {over}{where}"

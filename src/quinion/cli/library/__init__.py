@@ -1,7 +1,7 @@
-"""`quinion library …`: the documents of doclibrary, their figures, tables and equations.
+"""`quinion library …`: manage the documents of doclibrary.
 
-All of it goes through the server's tools (`asking`), which are imported when they are needed:
-whoever asks for `--help`, or has the shell complete a command, does not wait for them.
+All commands call the tools of the server (`asking`). That module is imported inside the commands,
+to keep `--help` and shell completion fast.
 """
 
 from collections.abc import Iterator
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from quinion.cli.files import find_documents
-from quinion.cli.options import Json, Yes, ask, print_json, tell
+from quinion.cli.options import Json, Yes, confirm, print_json, print_result
 from quinion.cli.report import fail, warn
 from quinion.errors import InvalidInput, QuinionError
 
@@ -20,20 +20,20 @@ if TYPE_CHECKING:
     from quinion.cli.client import Answer
 
 app = typer.Typer(
-    help="A library of technical PDFs and their figures.",
+    help="Manage a library of technical PDFs, their figures, tables and equations.",
     no_args_is_help=True,
     add_completion=False,
 )
 
-Slug = Annotated[str, typer.Argument(help="The document, as `quinion library list` names it.")]
+Slug = Annotated[str, typer.Argument(help="Slug of the document; see `quinion library list`.")]
 
 
 @app.command()
 def add(
-    paths: Annotated[list[Path], typer.Argument(metavar="PATH...", help="PDFs or folders.")],
+    paths: Annotated[list[Path], typer.Argument(metavar="PATH...", help="PDF files or folders.")],
     json: Json = False,
 ) -> None:
-    """Add PDFs: their text, figures, tables and equations.
+    """Add PDFs with their text, figures, tables and equations.
 
     Example: quinion library add manual.pdf ./reports
     """
@@ -42,13 +42,13 @@ def add(
 
     files = find_documents(paths, EXTENSIONS)
     if not files:
-        raise InvalidInput(f"There is no PDF in {', '.join(map(str, paths))}.")
+        raise InvalidInput(f"No PDF found in {', '.join(map(str, paths))}.")
     answers = asking.add_files(files)
     if json:
         print_json([{"file": str(file), **answer} for file, answer in answers.items()])
     else:
         for file, answer in answers.items():
-            _tell_added(file, answer)
+            _print_added(file, answer)
     raise typer.Exit(int(any("error" in answer for answer in answers.values())))
 
 
@@ -80,19 +80,19 @@ def list_(json: Json = False) -> None:
 @app.command()
 def show(
     slug: Slug,
-    label: Annotated[str | None, typer.Argument(help='A label, e.g. "Figure 8-1".')] = None,
-    page: Annotated[int | None, typer.Option(help="A page, or the page of the label.")] = None,
+    label: Annotated[str | None, typer.Argument(help='Label, e.g. "Figure 8-1".')] = None,
+    page: Annotated[int | None, typer.Option(help="Page number, also of a label.")] = None,
     out: Annotated[Path | None, typer.Option("--out", "-o", help="PNG file to write.")] = None,
     json: Json = False,
 ) -> None:
-    """Tell about a document or an element; with --out, write its picture.
+    """Show details of a document or an element; with --out, write its image.
 
     Example: quinion library show usgs_snyder "Figure 8-1" --out figure.png
     """
     from quinion.cli.library import asking
 
     if out is not None and label is None and page is None:
-        raise InvalidInput("--out needs a label or --page: what is the picture of?")
+        raise InvalidInput("--out needs a label or --page.")
     if label is None:
         answer = asking.ask_tool("get_document_info", {"document_slug": slug})
     else:
@@ -106,7 +106,7 @@ def show(
                 typer.echo(f"{name}: {value}")
     if out is not None:
         picture = asking.fetch_picture(slug, label, page)
-        with _writing(out):
+        with _write_errors(out):
             out.write_bytes(picture)
         typer.echo(f"Written: {out}", err=True)
 
@@ -131,21 +131,21 @@ def elements(slug: Slug, json: Json = False) -> None:
     for one in found:
         row = (one["element_label"], one["element_type"], str(one["page_number"]), one["caption"])
         table.add_row(*map(escape, row))
-    Console().print(table if found else "No figure, table or equation was found in it.")
+    Console().print(table if found else "The document has no figures, tables or equations.")
 
 
 @app.command()
 def enrich(
     slug: Slug,
     limit: Annotated[
-        int | None, typer.Option("--limit", "-n", min=1, help="How many elements at the most.")
+        int | None, typer.Option("--limit", "-n", min=1, help="Maximum number of elements.")
     ] = None,
     json: Json = False,
 ) -> None:
-    """Have a vision model describe figures and tables, and write equations as LaTeX.
+    """Describe figures and tables, and write equations as LaTeX, with a vision model.
 
-    Their pictures and captions are sent to DOCLIBRARY_VISION_URL. A run that was stopped goes on
-    where it was.
+    Images and captions are sent to DOCLIBRARY_VISION_URL. An interrupted run continues where it
+    stopped.
 
     Example: quinion library enrich usgs_snyder
     """
@@ -155,28 +155,27 @@ def enrich(
     if json:
         print_json(answer)
     else:
-        _tell_enriched(answer)
+        _print_enriched(answer)
 
 
 @app.command()
 def export(
     slug: Slug,
-    folder: Annotated[Path, typer.Argument(help="Folder to write; it must not exist yet.")],
+    folder: Annotated[Path, typer.Argument(help="Folder to create.")],
     json: Json = False,
 ) -> None:
-    """Write all elements of a document into a folder: pictures, captions, tables, and a page
-    (index.html) that shows them.
+    """Export all elements of a document into a folder: images, captions, tables and index.html.
 
     Example: quinion library export usgs_snyder ./snyder
     """
     from quinion.cli.library import asking
 
     if folder.exists():
-        raise InvalidInput(f"{folder} exists. Name a folder that does not.")
-    with _writing(folder):
+        raise InvalidInput(f"{folder} already exists. Choose a new folder.")
+    with _write_errors(folder):
         count = asking.export_document(slug, folder)
     page = folder / "index.html"
-    tell(json, {"elements": count, "page": page}, f"{count} elements: {page}")
+    print_result(json, {"elements": count, "page": page}, f"{count} elements: {page}")
 
 
 @app.command()
@@ -185,32 +184,32 @@ def remove(
     yes: Yes = False,
     json: Json = False,
 ) -> None:
-    """Take a document out of the library, and its original and pictures with it.
+    """Remove a document, its original and its images from the library.
 
     Example: quinion library remove usgs_snyder
     """
     from quinion.cli.library import asking
 
-    ask(f"Remove {slug} and all that is kept of it?", yes)
+    confirm(f"Remove {slug}, its original and its images?", yes)
     answer = asking.ask_tool("remove_document", {"document_slug": slug})
-    tell(json, answer, f"{slug} is removed.")
+    print_result(json, answer, f"Removed {slug}.")
 
 
 @contextmanager
-def _writing(path: Path) -> Iterator[None]:
+def _write_errors(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
         raise QuinionError(f"{path} cannot be written ({error.strerror or error}).") from error
 
 
-def _tell_added(file: Path, answer: "Answer") -> None:
+def _print_added(file: Path, answer: "Answer") -> None:
     if "error" in answer:
         fail(f"{file.name}: {answer['error']}")
         return
     document = answer["document"]
     counts = [f"{count} {kind}" for kind, count in document["indexed_elements"].items() if count]
-    known = " (it was there already)" if answer["status"] == "already_in_library" else ""
+    known = " (already in the library)" if answer["status"] == "already_in_library" else ""
     typer.echo(
         f"{file.name}: {document['slug']}, {document['total_pages']} pages, "
         f"{', '.join(counts) or 'no elements'}{known}"
@@ -218,10 +217,10 @@ def _tell_added(file: Path, answer: "Answer") -> None:
     warn(file.name, answer)
 
 
-def _tell_enriched(answer: "Answer") -> None:
+def _print_enriched(answer: "Answer") -> None:
     asked, remembered = answer["asked"], answer["remembered"]
     for one in answer["not_described"]:
-        fail(f"{one['element_label']} on page {one['page_number']}: {one['reason']}")
-    known = f", {remembered} of them known from before" if remembered else ""
-    left = f"; {answer['remaining']} are left" if answer["remaining"] else ""
+        fail(f"{one['element_label']}, page {one['page_number']}: {one['reason']}")
+    known = f", {remembered} of them cached" if remembered else ""
+    left = f"; {answer['remaining']} remaining" if answer["remaining"] else ""
     typer.echo(f"{answer['document_slug']}: {asked + remembered} elements described{known}{left}.")

@@ -1,4 +1,4 @@
-"""What the commands of `quinion library` ask of its server, in this process or in another."""
+"""Tool calls of the `quinion library` commands."""
 
 import base64
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -23,57 +23,57 @@ T = TypeVar("T")
 
 
 def add_files(files: list[Path]) -> dict[Path, Answer]:
-    """Add PDFs; the answer of each, which may be a failure."""
+    """Add PDFs and return the answer for each file; it may be an error."""
     return _run(partial(_add, files=files))
 
 
 def ask_tool(tool: str, arguments: Answer) -> Answer:
-    """The answer of a tool.
+    """Call a tool and return its answer.
 
     Raises:
-        QuinionError: it answered with an error.
+        QuinionError: the tool returned an error.
     """
     return _run(partial(_ask, tool=tool, arguments=arguments))
 
 
 def list_documents() -> list[Answer]:
-    """All documents of the library."""
+    """List all documents of the library."""
     return _run(_documents)
 
 
 def list_elements(slug: str) -> list[Answer]:
-    """All elements of a document.
+    """List all elements of a document.
 
     Raises:
-        QuinionError: there is no such document.
+        QuinionError: no such document.
     """
     return _run(partial(_elements, slug=slug))
 
 
 def enrich_document(slug: str, limit: int | None) -> Answer:
-    """Have a vision model describe the elements of a document, with a progress bar.
+    """Describe the elements of a document with a vision model, showing progress.
 
     Raises:
-        QuinionError: there is no such document, or no such model.
+        QuinionError: no such document, or no vision model.
     """
     return _run(partial(_enrich, slug=slug, limit=limit))
 
 
 def fetch_picture(slug: str, label: str | None, page: int | None) -> bytes:
-    """The PNG of an element, or of a page.
+    """Fetch the PNG image of an element or a page.
 
     Raises:
-        QuinionError: there is no such thing.
+        QuinionError: no such element or page.
     """
     return _run(partial(_picture, slug=slug, label=label, page=page))
 
 
 def export_document(slug: str, folder: Path) -> int:
-    """Write a gallery of all elements into a folder; how many there are.
+    """Write a gallery of all elements into a folder and return their number.
 
     Raises:
-        QuinionError: there is no such document.
-        OSError: the folder can't be written.
+        QuinionError: no such document.
+        OSError: the folder cannot be written.
     """
     return _run(partial(_export, slug=slug, folder=folder))
 
@@ -85,7 +85,7 @@ def _run(work: Callable[[Client], Awaitable[T]]) -> T:
                 return await work(client)
             except QuinionError as error:
                 failure = error
-        # Out here: what leaves the client's block is wrapped by its task group.
+        # Raised outside the client's block, whose task group would wrap it in a group.
         raise failure
 
     return anyio.run(run)

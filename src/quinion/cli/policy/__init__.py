@@ -1,8 +1,8 @@
-"""`quinion policy …`: the registry of policies, and the texts of their revisions.
+"""`quinion policy …`: manage the policy registry and the texts of revisions.
 
-What concerns the registry alone (`registry`) goes straight to it, which is safe beside a running
-server. What concerns texts (`texts`) goes through the Policy KB's tools, in this process or in the
-one that has the home.
+Commands on the registry alone (`registry`) open it directly, which is safe beside a running server.
+Commands on texts (`texts`) call the tools of the Policy KB, in this process or in the one that
+holds the home.
 """
 
 import typer
@@ -10,7 +10,7 @@ import typer
 from quinion.cli.policy import registry, texts
 
 app = typer.Typer(
-    help="Policies, their revisions, and which was in force when.",
+    help="Manage policies, their revisions and texts.",
     no_args_is_help=True,
     add_completion=False,
 )

@@ -1,7 +1,6 @@
-"""How a command of `quinion policy` reaches the registry and the Policy KB's tools.
+"""Access of the `quinion policy` commands to the registry and the Policy KB's tools.
 
-Imports are made where they are needed: whoever asks for `--help`, or has the shell complete a
-command, waits for none of them.
+Imports are inside the functions, to keep `--help` and shell completion fast.
 """
 
 from collections.abc import Iterator
@@ -27,7 +26,7 @@ RevisionId = Annotated[str, typer.Argument(help="Revision ID, e.g. rev_NPPF_2024
 
 @contextmanager
 def open_policies() -> Iterator["PolicyRegistry"]:
-    """The registry, for as long as this lasts."""
+    """Open the policy registry for the duration of the block."""
     from quinion.servers.policy_kb import REGISTRY_FILE
     from quinion.store.policies import open_registry
 
@@ -41,10 +40,10 @@ def open_policies() -> Iterator["PolicyRegistry"]:
 
 
 def call_tool(tool: str, arguments: "Answer", title: str = "") -> "Answer":
-    """The answer of one of the Policy KB's tools, with a progress bar where it has a title.
+    """Call a tool of the Policy KB; a title adds a progress bar.
 
     Raises:
-        QuinionError: it answered with an error.
+        QuinionError: the tool returned an error.
     """
     import anyio
     from rich.console import Console
@@ -70,22 +69,22 @@ def call_tool(tool: str, arguments: "Answer", title: str = "") -> "Answer":
     return answer
 
 
-def bring_into_step(plan: Plan) -> None:
-    """Have the dates on chunks follow now, not at the next dated search."""
+def update_chunk_dates(plan: Plan) -> None:
+    """Update the dates stored with the chunks now, not at the next dated search."""
     if any(revision.chunk_count for revision in (plan.revision, *plan.others)):
         call_tool("bring_into_step", {})
 
 
 def parse_end(text: str | None) -> date | None:
-    """A last day; None for no end."""
+    """Parse a last day; None means open-ended."""
     return None if text is None else parse_date(text)
 
 
-def plain(plan: Plan) -> dict[str, Any]:
-    """What became of the registry, for programs."""
+def dump_plan(plan: Plan) -> dict[str, Any]:
+    """Return the changes to the registry as JSON data."""
     return {"revision": asdict(plan.revision), "others": [asdict(other) for other in plan.others]}
 
 
-def gave_way(plan: Plan) -> str:
-    """Which other revisions end earlier now, for people."""
+def describe_shortened(plan: Plan) -> str:
+    """Describe the other revisions whose end date changed."""
     return "".join(f" {other.revision_id} ends on {other.effective_to}." for other in plan.others)

@@ -1,4 +1,4 @@
-"""The commands that concern the registry alone: which policies and revisions there are."""
+"""Commands on the policy registry alone: policies, revisions and dates."""
 
 from dataclasses import asdict
 from datetime import UTC, datetime
@@ -6,15 +6,15 @@ from typing import Annotated
 
 import typer
 
-from quinion.cli.options import Json, print_json, tell
+from quinion.cli.options import Json, print_json, print_result
 from quinion.cli.policy.asking import (
     RevisionId,
     Source,
-    bring_into_step,
-    gave_way,
+    describe_shortened,
+    dump_plan,
     open_policies,
     parse_end,
-    plain,
+    update_chunk_dates,
 )
 from quinion.model.dates import parse_date
 from quinion.model.policy import KEEP, PolicyCategory, PolicyDraft, RevisionEdit
@@ -25,9 +25,9 @@ Day = Annotated[str, typer.Option("--date", help="YYYY-MM-DD.")]
 
 def create(
     source: Source,
-    title: Annotated[str, typer.Option(help="The policy's title.")],
-    category: Annotated[PolicyCategory, typer.Option(help="What kind of policy it is.")],
-    description: Annotated[str, typer.Option(help="A sentence about it.")] = "",
+    title: Annotated[str, typer.Option(help="Title of the policy.")],
+    category: Annotated[PolicyCategory, typer.Option(help="Category of the policy.")],
+    description: Annotated[str, typer.Option(help="Short description.")] = "",
     json: Json = False,
 ) -> None:
     """Register a policy.
@@ -37,7 +37,7 @@ def create(
     """
     with open_policies() as registry:
         policy = registry.create_policy(PolicyDraft(source, title, category, description))
-    tell(json, asdict(policy), f"{source} is registered.")
+    print_result(json, asdict(policy), f"Registered {source}.")
 
 
 def edit(
@@ -45,10 +45,10 @@ def edit(
     revision: RevisionId,
     label: Annotated[str | None, typer.Option(help="New label.")] = None,
     start: Annotated[str | None, typer.Option("--from", help="New first day.")] = None,
-    end: Annotated[str | None, typer.Option("--to", help="New last day; `open` for none.")] = None,
+    end: Annotated[str | None, typer.Option("--to", help="New last day, or `open`.")] = None,
     json: Json = False,
 ) -> None:
-    """Change the label or the dates of a revision; the dates on its text follow.
+    """Change the label or the dates of a revision, and the dates of its chunks.
 
     Example: quinion policy edit NPPF rev_NPPF_2023_09 --to 2024-12-11
     """
@@ -59,8 +59,12 @@ def edit(
     )
     with open_policies() as registry:
         plan = registry.edit_revision(source, revision, change)
-    bring_into_step(plan)
-    tell(json, plain(plan), f"{revision} is in force {plan.revision.period}.{gave_way(plan)}")
+    update_chunk_dates(plan)
+    print_result(
+        json,
+        dump_plan(plan),
+        f"{revision} is in force {plan.revision.period}.{describe_shortened(plan)}",
+    )
 
 
 def list_policies(json: Json = False) -> None:
@@ -80,7 +84,7 @@ def list_policies(json: Json = False) -> None:
     table = Table("source", "title", "category")
     for policy in policies:
         table.add_row(policy.source, escape(policy.title), policy.category)
-    Console().print(table if policies else "No policy is registered. See: quinion policy create")
+    Console().print(table if policies else "No policies registered. See: quinion policy create")
 
 
 def list_revisions(source: Source, json: Json = False) -> None:
@@ -95,33 +99,33 @@ def list_revisions(source: Source, json: Json = False) -> None:
     from quinion.cli.timeline import draw_timeline
 
     with open_policies() as registry:
-        shelf = registry.list_revisions(source)
+        revisions = registry.list_revisions(source)
     if json:
-        print_json([asdict(revision) for revision in shelf])
+        print_json([asdict(revision) for revision in revisions])
         return
     table = Table("revision", "label", "in force", "status", "chunks")
-    for r in shelf:
+    for r in revisions:
         label = escape(r.version_label)
         table.add_row(r.revision_id, label, r.period, r.status, str(r.chunk_count))
     console = Console()
-    console.print(table if shelf else f"{source} has no revisions. See: quinion policy revise")
-    for line in draw_timeline(shelf, datetime.now(UTC).date(), console.width):
+    console.print(table if revisions else f"{source} has no revisions. See: quinion policy revise")
+    for line in draw_timeline(revisions, datetime.now(UTC).date(), console.width):
         console.print(line, highlight=False, markup=False)
 
 
 def resolve(source: Source, day: Day, json: Json = False) -> None:
-    """Say which revision of a policy was in force on a day.
+    """Show which revision of a policy was in force on a date.
 
     Example: quinion policy resolve NPPF --date 2024-03-15
     """
     on = parse_date(day)
     with open_policies() as registry:
         resolution = EffectiveDateResolver(registry).resolve_for_policy(source, on)
-    tell(json, asdict(resolution), _describe(resolution))
+    print_result(json, asdict(resolution), _describe(resolution))
 
 
 def snapshot(day: Day, json: Json = False) -> None:
-    """Say which revision of every policy was in force on a day.
+    """Show which revision of each policy was in force on a date.
 
     Example: quinion policy snapshot --date 2024-03-15
     """
@@ -146,8 +150,8 @@ def snapshot(day: Day, json: Json = False) -> None:
 def _describe(resolution: Resolution) -> str:
     found = resolution.revision
     if found is None:
-        awaited = resolution.unready
-        note = f" ({awaited.revision_id} is {awaited.status})" if awaited else ""
+        unready = resolution.unready
+        note = f" ({unready.revision_id} is {unready.status})" if unready else ""
         return f"{resolution.source} on {resolution.day}: {resolution.reason}{note}"
     return (
         f"{resolution.source} on {resolution.day}: {found.version_label} "

@@ -1,4 +1,4 @@
-"""The commands that concern the texts of revisions, and those that may concern them."""
+"""Commands that read or change the texts of policy revisions."""
 
 from contextlib import suppress
 from dataclasses import asdict
@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from quinion.cli.options import Json, Yes, ask, print_json, tell
+from quinion.cli.options import Json, Yes, confirm, print_json, print_result
 from quinion.cli.policy.asking import (
     RevisionId,
     Source,
-    bring_into_step,
     call_tool,
-    gave_way,
+    describe_shortened,
+    dump_plan,
     open_policies,
     parse_end,
-    plain,
+    update_chunk_dates,
 )
 from quinion.cli.report import warn
 from quinion.errors import FileMissing, InvalidInput, PolicyExists, UnsupportedFile
@@ -29,19 +29,19 @@ if TYPE_CHECKING:
     from quinion.cli.client import Answer
     from quinion.store.policies import PolicyRegistry
 
-Named = tuple[str, RevisionDraft, Path]
-"""A text that is to be ingested: of which policy, as which revision, from which file."""
+SeedText = tuple[str, RevisionDraft, Path]
+"""Text to ingest: its policy, revision and file."""
 
 
 def revise(
     source: Source,
-    label: Annotated[str, typer.Option(help="What people call it, e.g. December 2024.")],
+    label: Annotated[str, typer.Option(help="Label of the revision, e.g. December 2024.")],
     start: Annotated[str, typer.Option("--from", help="First day in force, YYYY-MM-DD.")],
     end: Annotated[str | None, typer.Option("--to", help="Last day in force.")] = None,
-    file: Annotated[Path | None, typer.Option(help="Its PDF, to be ingested.")] = None,
+    file: Annotated[Path | None, typer.Option(help="PDF to ingest.")] = None,
     json: Json = False,
 ) -> None:
-    """Register a revision of a policy; the one that it follows ends the day before.
+    """Register a revision of a policy; the previous one ends the day before.
 
     Example: quinion policy revise NPPF --label "December 2024" --from 2024-12-12 --file nppf.pdf
     """
@@ -49,31 +49,31 @@ def revise(
     _check_file(file)
     with open_policies() as registry:
         plan = registry.create_revision(source, draft)
-    bring_into_step(plan)
+    update_chunk_dates(plan)
     revision_id = plan.revision.revision_id
     if file is None or not json:
-        tell(json, plain(plan), f"{revision_id} is registered.{gave_way(plan)}")
+        print_result(json, dump_plan(plan), f"Registered {revision_id}.{describe_shortened(plan)}")
     if file is not None:
-        _tell_ingested(json, _ingest(source, revision_id, file))
+        _print_ingested(json, _ingest(source, revision_id, file))
 
 
 def delete(source: Source, revision: RevisionId, yes: Yes = False, json: Json = False) -> None:
-    """Delete a revision, its text and its entry. The only active one may not be deleted.
+    """Delete a revision and its text. The only active revision cannot be deleted.
 
     Example: quinion policy delete NPPF rev_NPPF_2023_09
     """
     with open_policies() as registry:
         plan_deletion(source, registry.list_revisions(source), revision)
-        ask(f"Delete {revision} of {source} and its text?", yes)
+        confirm(f"Delete {revision} of {source} and its text?", yes)
         call_tool("remove_policy_revision", {"source": source, "revision_id": revision})
         deleted = registry.delete_revision(source, revision)
-    tell(json, asdict(deleted), f"{revision} is deleted.")
+    print_result(json, asdict(deleted), f"Deleted {revision}.")
 
 
 def ingest(
     source: Source,
     revision: RevisionId,
-    file: Annotated[Path, typer.Argument(help="Its PDF.")],
+    file: Annotated[Path, typer.Argument(help="PDF of the revision.")],
     json: Json = False,
 ) -> None:
     """Ingest the text of a registered revision.
@@ -81,16 +81,16 @@ def ingest(
     Example: quinion policy ingest NPPF rev_NPPF_2024_12 nppf.pdf
     """
     _check_file(file)
-    _tell_ingested(json, _ingest(source, revision, file))
+    _print_ingested(json, _ingest(source, revision, file))
 
 
 def reindex(
     source: Source,
     revision: RevisionId,
-    file: Annotated[Path | None, typer.Argument(help="Its PDF; default: as before.")] = None,
+    file: Annotated[Path | None, typer.Argument(help="PDF. Default: the last one.")] = None,
     json: Json = False,
 ) -> None:
-    """Ingest the text of a revision again, in the place of what is there.
+    """Ingest the text of a revision again and replace the stored text.
 
     Example: quinion policy reindex NPPF rev_NPPF_2024_12
     """
@@ -98,82 +98,84 @@ def reindex(
         with open_policies() as registry:
             file = registry.get_revision(source, revision).file_path
     if file is None:
-        raise InvalidInput(f"{revision} has never been ingested. Name its PDF.")
+        raise InvalidInput(f"{revision} has no file from an earlier ingest. Name its PDF.")
     _check_file(file)
-    _tell_ingested(json, _ingest(source, revision, file, reindex=True))
+    _print_ingested(json, _ingest(source, revision, file, reindex=True))
 
 
 def remove(source: Source, revision: RevisionId, yes: Yes = False, json: Json = False) -> None:
-    """Remove the text of a revision; its entry stays.
+    """Remove the text of a revision and keep its registry entry.
 
     Example: quinion policy remove NPPF rev_NPPF_2023_09
     """
     with open_policies() as registry:
         registry.get_revision(source, revision)
-    ask(f"Remove the text of {revision} of {source}?", yes)
+    confirm(f"Remove the text of {revision} of {source}?", yes)
     answer = call_tool("remove_policy_revision", {"source": source, "revision_id": revision})
-    tell(json, answer, f"{answer['chunks_removed']} chunks of {revision} are removed.")
+    print_result(json, answer, f"Removed {answer['chunks_removed']} chunks of {revision}.")
 
 
 def check(json: Json = False) -> None:
-    """Check that the registry and the stored texts agree; exit status 1 when they do not.
+    """Check that registry and stored texts agree; exit with status 1 if not.
 
     Example: quinion policy check
     """
     problems = call_tool("verify", {})["problems"]
-    tell(json, {"problems": problems}, "\n".join(problems) or "Registry and texts agree.")
+    print_result(json, {"problems": problems}, "\n".join(problems) or "Registry and texts agree.")
     raise typer.Exit(int(bool(problems)))
 
 
 def seed(
     texts: Annotated[
         list[str] | None,
-        typer.Argument(metavar="[SOURCE@DATE=PDF]...", help="Texts to ingest, and since when."),
+        typer.Argument(
+            metavar="[SOURCE@DATE=PDF]...", help="Texts to ingest, with the first day in force."
+        ),
     ] = None,
     json: Json = False,
 ) -> None:
-    """Register the six seed policies, and ingest the texts that are named.
+    """Register the six seed policies and ingest the given texts.
 
     Example: quinion policy seed NPPF@2024-12-12=nppf.pdf LTN_1_20@2020-07-27=ltn-1-20.pdf
     """
     named = [_parse_text(text) for text in texts or []]
     sources = [draft.source for draft in SEED_POLICIES]
     with open_policies() as registry:
-        _rehearse(registry, named)
+        _check_texts(registry, named)
         for draft in SEED_POLICIES:
             with suppress(PolicyExists):
                 registry.create_policy(draft)
         plans = [registry.create_revision(source, draft) for source, draft, _ in named]
     for plan in plans:
-        bring_into_step(plan)
+        update_chunk_dates(plan)
     if not json:
         typer.echo(f"Registered: {', '.join(sources)}.")
     answers = []
     for plan, (source, _, file) in zip(plans, named, strict=True):
         answers.append(_ingest(source, plan.revision.revision_id, file))
         if not json:
-            _tell_ingested(json, answers[-1])
+            _print_ingested(json, answers[-1])
     if json:
         print_json({"policies": sources} | ({"ingested": answers} if named else {}))
 
 
-def _rehearse(registry: "PolicyRegistry", named: list[Named]) -> None:
-    """Refuse what could not be registered, before anything is."""
-    shelves: dict[str, list[Revision]] = {draft.source: [] for draft in SEED_POLICIES}
-    shelves |= registry.list_all_revisions()
+def _check_texts(registry: "PolicyRegistry", named: list[SeedText]) -> None:
+    """Check that all texts can be registered, before any change."""
+    by_source: dict[str, list[Revision]] = {draft.source: [] for draft in SEED_POLICIES}
+    by_source |= registry.list_all_revisions()
     for source, draft, _ in named:
-        if source not in shelves:
+        if source not in by_source:
             registry.get_policy(source)
-        plan = plan_creation(source, shelves.get(source, []), draft, datetime.now(UTC))
-        kept = {r.revision_id: r for r in (*shelves[source], *plan.others, plan.revision)}
-        shelves[source] = list(kept.values())
+        plan = plan_creation(source, by_source.get(source, []), draft, datetime.now(UTC))
+        kept = {r.revision_id: r for r in (*by_source[source], *plan.others, plan.revision)}
+        by_source[source] = list(kept.values())
 
 
-def _parse_text(text: str) -> Named:
+def _parse_text(text: str) -> SeedText:
     source, at, rest = text.partition("@")
     day, equals, file = rest.partition("=")
     if not (at and equals):
-        raise InvalidInput(f"{text!r} is not of the form SOURCE@DATE=PDF.")
+        raise InvalidInput(f"{text!r} must have the form SOURCE@DATE=PDF.")
     start, path = parse_date(day), Path(file)
     _check_file(path)
     return source, RevisionDraft(f"{start:%B %Y}", start), path
@@ -185,9 +187,9 @@ def _check_file(file: Path | None) -> None:
     if file is None:
         return
     if not file.is_file():
-        raise FileMissing(f"There is no file {file}.")
+        raise FileMissing(f"File not found: {file}.")
     if file.suffix.lower() not in EXTENSIONS:
-        raise UnsupportedFile(f"{file} is not a .pdf file. Policies are ingested from PDFs.")
+        raise UnsupportedFile(f"{file} is not a .pdf file. Only PDFs can be ingested as policies.")
 
 
 def _ingest(source: str, revision_id: str, file: Path, *, reindex: bool = False) -> "Answer":
@@ -200,8 +202,8 @@ def _ingest(source: str, revision_id: str, file: Path, *, reindex: bool = False)
     return call_tool("ingest_policy_revision", arguments, file.name)
 
 
-def _tell_ingested(as_json: bool, answer: "Answer") -> None:
-    tell(
+def _print_ingested(as_json: bool, answer: "Answer") -> None:
+    print_result(
         as_json,
         answer,
         f"{answer['revision_id']}: {answer['page_count']} pages in {answer['chunks_created']} "
