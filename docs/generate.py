@@ -1,4 +1,4 @@
-"""Writes the pages that say what the code says: `make docs`.
+"""Generator of the reference pages, run by `make docs`.
 
 It writes `reference.md`, `commands.md`, the table in `settings.md`, and the tables in
 `traceability/`, which come from `tests/contract/*/traceability.tsv`. `tests/docs/test_reference.py`
@@ -25,18 +25,18 @@ from quinion.settings import Settings
 
 DOCS = Path(__file__).parent
 ROOT = DOCS.parent
-NOTE = "<!-- Written by `make docs` from the code: change it there. -->"
-END = "<!-- Until here. -->"
+NOTE = "<!-- Generated from the code by `make docs`; do not edit. -->"
+END = "<!-- End of the generated part. -->"
 
 REFERENCE = f"""\
 # Reference
 
 {NOTE}
 
-What every server offers, as a client sees it. The pages of the servers tell how it is used: \
+Tools, resources and prompts of every server, as a client sees them. For their use, see \
 [document-store](document-store.md), [policy-kb](policy-kb.md), [docvec](docvec.md), \
 [doclibrary](doclibrary.md), [mistral-ocr](mistral-ocr.md). \
-[Settings](settings.md) and [commands](commands.md) have pages of their own.
+See also [settings](settings.md) and [commands](commands.md).
 """
 
 COMMANDS = f"""\
@@ -44,31 +44,30 @@ COMMANDS = f"""\
 
 {NOTE}
 
-`quinion COMMAND --help` says the same in a terminal. `quinion --install-completion` has the shell \
-complete commands, options, servers and clients. Where output is not a terminal, or `NO_COLOR` is \
-set, there are no colours; progress bars are shown on a terminal only.
+`quinion COMMAND --help` prints the same text. `quinion --install-completion` enables shell \
+completion of commands, options, servers and clients. Colours are off if the output is not a \
+terminal or `NO_COLOR` is set; progress bars appear on a terminal only.
 
-Each server has a program of its own as well: `document-store-mcp`, `policy-kb-mcp`, `docvec-mcp` \
-and `doclibrary-mcp` are `quinion stdio SERVER`, and with `--http [--host HOST] [--port PORT]` \
-`quinion serve SERVER`.
+Each server also has a separate program: `document-store-mcp`, `policy-kb-mcp`, `docvec-mcp` and \
+`doclibrary-mcp` run `quinion stdio SERVER`, or `quinion serve SERVER` with \
+`--http [--host HOST] [--port PORT]`.
 """
 
 EXAMPLE = "Example: "
 NONE = "(none)"
-COMPUTED = {"QUINION_HOME": "the platform's data folder", "QUINION_WORKERS": "one for each core"}
-WORDS = {"string": "text", "integer": "whole number", "boolean": "true or false"}
+COMPUTED = {"QUINION_HOME": "the platform's data folder", "QUINION_WORKERS": "one per core"}
 
 Schema = dict[str, Any]
 
 
 def main() -> None:
-    """Write all pages."""
+    """Write all generated pages."""
     for page, text in make_pages().items():
         page.write_text(text, encoding="utf-8")
 
 
 def make_pages() -> dict[Path, str]:
-    """What each page should say."""
+    """Generate the text of each page."""
     settings = DOCS / "settings.md"
     return {
         DOCS / "reference.md": anyio.run(_make_reference),
@@ -81,7 +80,7 @@ def make_pages() -> dict[Path, str]:
 async def _make_reference() -> str:
     with TemporaryDirectory() as folder:
         parts = [REFERENCE]
-        # In memory: what a server offers does not depend on what it keeps.
+        # In memory, because tools and resources do not depend on stored data.
         settings = Settings(home=Path(folder), chroma_in_memory=True)
         async with open_engine(settings) as engine:
             for name, entry in CATALOG.items():
@@ -96,14 +95,14 @@ async def _describe_server(name: str, server: MCPServer[Any]) -> str:
     lines += ["### Tools", ""]
     for tool in await server.list_tools():
         hints = tool.annotations
-        kind = "changes what is kept"
+        kind = "writes"
         if hints and hints.read_only_hint:
-            kind = "reads only"
+            kind = "read-only"
         elif hints and hints.destructive_hint:
             kind = "deletes"
         lines += [f"#### `{tool.name}`", "", f"*{tool.title or tool.name}* · {kind}", ""]
         lines += [*_paragraphs(tool.description or ""), ""]
-        lines += _table(("parameter", "type", "default", "meaning"), _describe_inputs(tool))
+        lines += _table(("parameter", "type", "default", "description"), _describe_inputs(tool))
     rows = [
         *((r.uri, r.title, r.mime_type, r.description) for r in await server.list_resources()),
         *(
@@ -113,12 +112,12 @@ async def _describe_server(name: str, server: MCPServer[Any]) -> str:
     ]
     if rows:
         lines += ["### Resources", ""]
-        named = [(f"`{address}`", *rest) for address, *rest in rows]
-        lines += _table(("address", "title", "type", "what it is"), named)
+        named = [(f"`{uri}`", *rest) for uri, *rest in rows]
+        lines += _table(("URI", "title", "type", "description"), named)
     if prompts := await server.list_prompts():
         lines += ["### Prompts", ""]
         lines += _table(
-            ("prompt", "title", "arguments", "what it does"),
+            ("prompt", "title", "arguments", "description"),
             [(f"`{p.name}`", p.title, _list_arguments(p), p.description) for p in prompts],
         )
     return "\n".join(lines)
@@ -128,8 +127,8 @@ def _describe_inputs(tool: Any) -> Iterator[tuple[str, ...]]:
     schema: Schema = tool.input_schema
     required = schema.get("required", [])
     for name, one in schema["properties"].items():
-        default = "required" if name in required else _word_default(one.get("default"))
-        kind = _word_type(one, schema.get("$defs", {}))
+        default = "required" if name in required else _format_default(one.get("default"))
+        kind = _format_type(one, schema.get("$defs", {}))
         yield f"`{name}`", kind, default, one.get("description", "")
 
 
@@ -144,9 +143,9 @@ def _make_settings() -> str:
     rows = []
     for variable in Settings.variables():
         one = properties[variable]
-        default = COMPUTED.get(variable) or _word_default(one.get("default"))
-        rows.append((f"`{variable}`", default, _word_limits(one), one["description"]))
-    return "\n".join(_table(("variable", "default", "limits", "meaning"), rows)).rstrip()
+        default = COMPUTED.get(variable) or _format_default(one.get("default"))
+        rows.append((f"`{variable}`", default, _format_limits(one), one["description"]))
+    return "\n".join(_table(("variable", "default", "limits", "description"), rows)).rstrip()
 
 
 def _make_traceability() -> dict[Path, str]:
@@ -195,28 +194,28 @@ def _make_commands() -> str:
     return "\n".join(lines).rstrip() + "\n"
 
 
-def _describe_command(words: str, command: Any, level: int) -> list[str]:
+def _describe_command(usage: str, command: Any, level: int) -> list[str]:
     paragraphs = _paragraphs(command.help or "")
-    told = [one for one in paragraphs if not one.startswith(EXAMPLE)]
+    text = [one for one in paragraphs if not one.startswith(EXAMPLE)]
     examples = [one.removeprefix(EXAMPLE) for one in paragraphs if one.startswith(EXAMPLE)]
-    lines = [f"{'#' * level} `{words}`", "", "\n".join(told).strip(), ""]
+    lines = [f"{'#' * level} `{usage}`", "", "\n".join(text).strip(), ""]
     if examples:
         lines += ["```sh", *examples, "```", ""]
     rows = [
-        (_word_names(one), _word_command_default(one), one.help or "")
+        (_format_names(one), _format_command_default(one), one.help or "")
         for one in command.params
         if one.name != "help"
     ]
-    return lines + _table(("argument or option", "default", "meaning"), rows)
+    return lines + _table(("argument or option", "default", "description"), rows)
 
 
-def _word_names(parameter: Any) -> str:
+def _format_names(parameter: Any) -> str:
     if parameter.param_type_name == "argument":
         return f"`{parameter.metavar or parameter.name.upper()}`"
     return ", ".join(f"`{name}`" for name in (*parameter.opts, *parameter.secondary_opts))
 
 
-def _word_command_default(parameter: Any) -> str:
+def _format_command_default(parameter: Any) -> str:
     if parameter.required:
         return "required"
     default = parameter.default
@@ -225,57 +224,56 @@ def _word_command_default(parameter: Any) -> str:
     return "on" if default is True else f"`{default}`"
 
 
-def _word_type(schema: Schema, definitions: Schema) -> str:
+def _format_type(schema: Schema, definitions: Schema) -> str:
     if "$ref" in schema:
-        return _word_type(definitions[schema["$ref"].rpartition("/")[2]], definitions)
+        return _format_type(definitions[schema["$ref"].rpartition("/")[2]], definitions)
     if "anyOf" in schema:
-        kinds = [_word_type(o, definitions) for o in schema["anyOf"] if o.get("type") != "null"]
+        kinds = [_format_type(o, definitions) for o in schema["anyOf"] if o.get("type") != "null"]
         return " or ".join(dict.fromkeys(kinds))
     if schema.get("type") == "array":
-        kind = f"list of {_word_type(schema.get('items', {}), definitions)}"
+        kind = f"list of {_format_type(schema.get('items', {}), definitions)}"
     else:
-        plain = str(schema.get("type", "anything"))
-        kind = WORDS.get(plain, plain)
-    return ", ".join(filter(None, (kind, _word_limits(schema))))
+        kind = str(schema.get("type", "any"))
+    return ", ".join(filter(None, (kind, _format_limits(schema))))
 
 
-def _word_limits(schema: Schema) -> str:
-    """The limits of a value, for people."""
+def _format_limits(schema: Schema) -> str:
+    """Describe the limits of a value."""
     if "anyOf" in schema:
-        return ", ".join(filter(None, map(_word_limits, schema["anyOf"])))
+        return ", ".join(filter(None, map(_format_limits, schema["anyOf"])))
     if "enum" in schema:
         return "one of " + ", ".join(f"`{value}`" for value in schema["enum"])
     least, most = schema.get("minimum"), schema.get("maximum")
-    said = []
+    limits = []
     if "exclusiveMinimum" in schema:
-        said.append(f"more than {_word_number(schema['exclusiveMinimum'])}")
+        limits.append(f"more than {_format_number(schema['exclusiveMinimum'])}")
     if least is not None and most is not None:
-        said.append(f"{_word_number(least)} to {_word_number(most)}")
+        limits.append(f"{_format_number(least)} to {_format_number(most)}")
     elif least is not None:
-        said.append(f"{_word_number(least)} or more")
+        limits.append(f"{_format_number(least)} or more")
     elif most is not None:
-        said.append(f"{_word_number(most)} at most")
+        limits.append(f"{_format_number(most)} or less")
     if "maxLength" in schema:
-        said.append(f"{schema['maxLength']:,} characters at most")
+        limits.append(f"{schema['maxLength']:,} characters or fewer")
     if "maxItems" in schema:
-        said.append(f"{schema['maxItems']:,} of them at most")
-    return ", ".join(said)
+        limits.append(f"{schema['maxItems']:,} items or fewer")
+    return ", ".join(limits)
 
 
-def _word_default(value: object) -> str:
+def _format_default(value: object) -> str:
     if value is None or value in ((), []):
         return NONE
     if isinstance(value, bool):
         return f"`{str(value).lower()}`"
-    return f"`{_word_number(value)}`" if isinstance(value, float) else f"`{value}`"
+    return f"`{_format_number(value)}`" if isinstance(value, float) else f"`{value}`"
 
 
-def _word_number(value: float) -> str:
+def _format_number(value: float) -> str:
     return f"{int(value) if value == int(value) else value:,}"
 
 
 def _paragraphs(text: str) -> list[str]:
-    """The paragraphs of a docstring, each on one line, with empty lines between them."""
+    """Split a docstring into paragraphs of one line each, separated by empty lines."""
     blocks = [_one_line(block) for block in re.split(r"\n\s*\n", text.strip())]
     return [line for block in blocks for line in (block, "")][:-1]
 
@@ -285,7 +283,7 @@ def _one_line(text: str) -> str:
 
 
 def _table(head: Sequence[str], rows: Iterable[Sequence[str | None]]) -> list[str]:
-    """A table, with an empty line after it; nothing where there are no rows."""
+    """Format a Markdown table followed by an empty line; empty if there are no rows."""
     written = [[_one_line(cell or "").replace("|", "\\|") for cell in row] for row in rows]
     if not written:
         return []
@@ -294,7 +292,7 @@ def _table(head: Sequence[str], rows: Iterable[Sequence[str | None]]) -> list[st
 
 
 def _replace_part(page: str, part: str) -> str:
-    """The page with what stands between the marks replaced."""
+    """Replace the generated part of a page."""
     before, _, rest = page.partition(NOTE)
     _, _, after = rest.partition(END)
     return f"{before}{NOTE}\n\n{part}\n\n{END}{after}"
