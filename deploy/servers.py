@@ -1,7 +1,7 @@
-"""The five servers as the world outside meets them: in a client's list, in the MCP registry.
+"""Descriptions of the five servers for bundles and for the MCP registry.
 
-A bundle's manifest (MCPB 0.4) and the registry's `server.json` (schema 2025-12-11) say the same
-things in two forms, so both are made from the one table here.
+A bundle's manifest (MCPB 0.4) and the registry's `server.json` (schema 2025-12-11) have the same
+content, so both are generated from one table.
 """
 
 from collections.abc import Sequence
@@ -14,18 +14,18 @@ import quinion
 from quinion.settings import Settings
 
 NAMESPACE = "io.github.quinion"
-"""Where the registry lists us. Whoever publishes has to prove that the name is theirs: here, a
-GitHub organisation. The registry also looks for the names in the README on the package index."""
+"""Namespace in the registry. The publisher must prove ownership, here of a GitHub organisation. The
+registry also checks that the README on the package index contains the names."""
 
 SCHEMA = "https://static.modelcontextprotocol.io/schemas/2025-12-11/server.schema.json"
 ENTRY_POINT = "src/server.py"
 PYTHON = ">=3.11"
-"""Of the bundles: what our pins are made for. The client's `uv` gets it where it is missing."""
+"""Python of the bundles, which the pins are made for; the client's `uv` installs it if missing."""
 
 
 @dataclass(frozen=True, slots=True)
 class Variable:
-    """A variable that a user may be asked for. A folder is chosen, not typed."""
+    """An environment variable that the user may set; folders get a file picker."""
 
     name: str
     title: str
@@ -36,13 +36,13 @@ class Variable:
 
     @property
     def key(self) -> str:
-        """Its name in a manifest."""
+        """The name of the variable in a manifest."""
         return self.name.lower()
 
 
 @dataclass(frozen=True, slots=True)
 class Server:
-    """A server, the distribution that has it, and how that is started."""
+    """A server, its distribution and how it is started."""
 
     name: str
     title: str
@@ -52,13 +52,13 @@ class Server:
     start: str
     """The console script's function, as `module:function`."""
     arguments: tuple[str, ...]
-    """What `uvx PACKAGE` is given, so that it serves on stdio."""
+    """Arguments of `uvx PACKAGE` that make it serve on stdio."""
     licence: str
     variables: tuple[Variable, ...]
 
 
 def _ours(name: str, title: str, is_folder: bool = False, is_secret: bool = False) -> Variable:
-    """One of the settings, in its own words."""
+    """Describe a variable of quinion with the text from its settings."""
     [description] = [
         field.description or ""
         for field in Settings.model_fields.values()
@@ -89,30 +89,30 @@ SERVERS = (
     _quinion(
         "document-store",
         "Document Store",
-        "Documents of planning applications: taken in, found by meaning, read, with pages to cite.",
+        "Semantic search in the documents of planning applications, with pages to cite.",
     ),
     _quinion(
         "policy-kb",
         "Policy KB",
-        "Planning policies by their revisions: which text was in force on a day, by section.",
+        "Planning policies and their revisions: search or read the text in force on a date.",
     ),
     _quinion(
         "docvec",
         "DocVec",
-        "Passages of your own folders, by meaning: notes, documentation, PDFs, text, Python.",
+        "Semantic search in your own folders: notes, documentation, PDFs, text, Python.",
     ),
     _quinion(
         "doclibrary",
         "Document library",
-        "Figures, tables, equations and pages of technical PDFs, found by meaning and shown.",
-        _ours("DOCLIBRARY_VISION_URL", "Vision model's address"),
-        _ours("DOCLIBRARY_VISION_MODEL", "Vision model's name"),
-        _ours("DOCLIBRARY_VISION_API_KEY", "Vision model's key", is_secret=True),
+        "Find and show figures, tables, equations and pages of technical PDFs.",
+        _ours("DOCLIBRARY_VISION_URL", "Vision model URL"),
+        _ours("DOCLIBRARY_VISION_MODEL", "Vision model name"),
+        _ours("DOCLIBRARY_VISION_API_KEY", "Vision model API key", is_secret=True),
     ),
     Server(
         name="mistral-ocr",
         title="Mistral OCR",
-        description="A PDF or an image as Markdown, and its pictures as files, with Mistral OCR.",
+        description="Convert a PDF or an image to Markdown and image files with Mistral OCR.",
         package="mistral-ocr-mcp",
         version=mistral_ocr_mcp.__version__,
         start="mistral_ocr_mcp.cli:main",
@@ -135,7 +135,7 @@ SERVERS = (
             ),
             Variable(
                 "MISTRAL_SERVER_URL",
-                "Server's address",
+                "Server URL",
                 "A self-hosted endpoint instead of Mistral's.",
             ),
         ),
@@ -144,7 +144,7 @@ SERVERS = (
 
 
 def describe_for_registry(server: Server) -> dict[str, Any]:
-    """The registry's `server.json`."""
+    """Build the registry's `server.json`."""
     arguments = [{"type": "positional", "value": value} for value in server.arguments]
     return {
         "$schema": SCHEMA,
@@ -167,7 +167,7 @@ def describe_for_registry(server: Server) -> dict[str, Any]:
 
 
 def describe_for_bundle(server: Server, tools: Sequence[tuple[str, str]]) -> dict[str, Any]:
-    """A bundle's `manifest.json`; `tools` are names and descriptions."""
+    """Build a bundle's `manifest.json`; `tools` are names and descriptions."""
     return {
         "manifest_version": "0.4",
         "name": server.name,
@@ -216,6 +216,6 @@ def _option(variable: Variable) -> dict[str, Any]:
     if variable.is_secret:
         option["sensitive"] = True
     if not variable.is_required:
-        # Without a default, Claude Desktop hands the server the name of the option instead.
+        # Without a default, Claude Desktop passes the name of the option as its value.
         option["default"] = ""
     return option
