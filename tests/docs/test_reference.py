@@ -1,4 +1,4 @@
-"""The generated pages are up to date."""
+"""Generated pages match the code."""
 
 import re
 from pathlib import Path

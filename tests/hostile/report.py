@@ -1,4 +1,4 @@
-"""The figures of docs/hostile.md: written by who measures them, between two marks."""
+"""Writer of the measured parts of docs/hostile.md, between two marks each."""
 
 import re
 from collections import Counter
@@ -10,7 +10,7 @@ PAGE = Path(__file__).parents[2] / "docs" / "hostile.md"
 
 
 class Counted(Protocol):
-    """What was counted."""
+    """Results of a run."""
 
     outcomes: Counter[tuple[str, str]]
     failures: list[str]
@@ -22,19 +22,19 @@ class Counted(Protocol):
 
 
 def write_part(name: str, lines: Iterable[str]) -> None:
-    """Put lines in the place of those between the marks of that name."""
+    """Replace the lines between the marks of that name."""
     begin, end = f"<!-- {name} -->", f"<!-- end of {name} -->"
     page = PAGE.read_text()
     part = "\n".join((begin, "", *lines, "", end))
     new, count = re.subn(
         f"{re.escape(begin)}.*?{re.escape(end)}", lambda _: part, page, flags=re.DOTALL
     )
-    assert count == 1, f"{PAGE.name} has no part for {name}"
+    assert count == 1, f"{PAGE.name} has no part {name}"
     PAGE.write_text(new)
 
 
 def keep_rows(name: str, rows: Iterable[Sequence[str]]) -> list[Sequence[str]]:
-    """These rows, and those that the table of that name has beside them."""
+    """Merge these rows into those of the table of that name."""
     part = PAGE.read_text().partition(f"<!-- {name} -->")[2].partition("<!--")[0]
     cells = ([cell.strip() for cell in line.split("|")[1:-1]] for line in part.splitlines())
     known: dict[str, Sequence[str]] = {row[0]: row for row in cells if row and row[0][:1] == "`"}
@@ -42,7 +42,7 @@ def keep_rows(name: str, rows: Iterable[Sequence[str]]) -> list[Sequence[str]]:
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
-    """A table in Markdown: the first column is text, the others are numbers."""
+    """Format a Markdown table: the first column is text, the others are numbers."""
     return [
         f"| {' | '.join(head)} |",
         f"|---{'|---:' * (len(head) - 1)}|",
@@ -51,7 +51,7 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
 
 
 def outcome_table(counted: Counted, first: str) -> list[str]:
-    """How often each way ended in each outcome."""
+    """Count the outcomes of each job or server."""
     names = sorted({name for _, name in counted.outcomes})
     ways = list(dict.fromkeys(way for way, _ in counted.outcomes))
     return table(
@@ -61,21 +61,21 @@ def outcome_table(counted: Counted, first: str) -> list[str]:
 
 
 def fuzz_table(workers: Counted, servers: Counted, seed: int, files: int) -> list[str]:
-    """What `make fuzz` found."""
+    """Format the results of `make fuzz`."""
     lines = [
-        f"{workers.cases:,} cases of {files} good files, seed {seed}, through the workers in "
+        f"{workers.cases:,} cases of {files} valid files, seed {seed}, in the workers in "
         f"{workers.seconds / 60:.0f} minutes: {len(workers.failures)} failures; the slowest job "
-        f"took {workers.slowest:.1f} s (case {workers.slowest_case}); six workers with all "
-        f"that they started took {workers.peak / 1e6:,.0f} MB at the most.",
+        f"took {workers.slowest:.1f} s (case {workers.slowest_case}); six workers and their "
+        f"subprocesses used at most {workers.peak / 1e6:,.0f} MB.",
         "",
         *outcome_table(workers, "job"),
     ]
     if servers.cases:
         lines += [
             "",
-            f"{servers.cases:,} of them through each server's tool: {len(servers.failures)} "
+            f"{servers.cases:,} of them with each server's tool: {len(servers.failures)} "
             f"failures; the slowest call took {servers.slowest:.1f} s (case "
-            f"{servers.slowest_case}), server and workers {servers.peak / 1e6:,.0f} MB.",
+            f"{servers.slowest_case}), server and workers used {servers.peak / 1e6:,.0f} MB.",
             "",
             *outcome_table(servers, "server"),
         ]
