@@ -78,7 +78,7 @@ class Settings(BaseModel):
     read_roots: Annotated[tuple[Path, ...], BeforeValidator(_split_paths)] = Field(
         default=(),
         validation_alias="QUINION_READ_ROOTS",
-        description="Folders that tools may read, separated like PATH. Unset: any.",
+        description="Folders that tools may read from, separated like PATH. Unset: any.",
     )
     allowed_hosts: Annotated[tuple[str, ...], BeforeValidator(_split_commas)] = Field(
         default=(),
@@ -118,7 +118,7 @@ class Settings(BaseModel):
         default=None,
         pattern=r"^https?://",
         validation_alias="CHROMA_URL",
-        description="URL of a Chroma server to mirror the store to, instead of a folder.",
+        description="Address of a Chroma server to mirror the store to, instead of a folder.",
     )
     mirror: Literal["on", "off"] = Field(
         default="on",
@@ -130,12 +130,12 @@ class Settings(BaseModel):
     api_key: Annotated[SecretStr | None, BeforeValidator(_strip)] = Field(
         default=None,
         validation_alias="MCP_API_KEY",
-        description="Bearer token required from HTTP clients. Unset or empty: no authentication.",
+        description="Bearer token that HTTP clients must send. Unset or empty: no authentication.",
     )
     enable_ocr: bool = Field(
         default=True,
         validation_alias="ENABLE_OCR",
-        description="Run Tesseract on pages without a text layer.",
+        description="Read pages without a text layer with Tesseract.",
     )
     image_ratio_threshold: float = Field(
         default=0.7,
@@ -175,7 +175,7 @@ class Settings(BaseModel):
         default="documents",
         pattern=r"^[a-zA-Z0-9]([a-zA-Z0-9._-]{0,198}[a-zA-Z0-9])?$",
         validation_alias="DOCVEC_COLLECTION",
-        description="Collection that DocVec indexes and searches.",
+        description="Name of the collection that DocVec indexes into and searches.",
     )
     docvec_chunk_size: int = Field(
         default=254,
@@ -196,17 +196,17 @@ class Settings(BaseModel):
         default=None,
         pattern=r"^https?://",
         validation_alias="DOCVEC_HOST",
-        description="URL of the embedding service. Unset: `http://localhost:11434` for Ollama.",
+        description="Address of the embedding service. Unset: `http://localhost:11434` for Ollama.",
     )
     docvec_model: str | None = Field(
         default=None,
         validation_alias="DOCVEC_MODEL",
-        description="Model of the embedding service. Unset: `nomic-embed-text` for Ollama.",
+        description="Embedding model of that service. Unset: `nomic-embed-text` for Ollama.",
     )
     docvec_api_key: Annotated[SecretStr | None, BeforeValidator(_strip)] = Field(
         default=None,
         validation_alias="DOCVEC_API_KEY",
-        description="API key of an OpenAI-compatible embedding service.",
+        description="Key for an OpenAI-compatible embedding service.",
     )
     docvec_timeout: float = Field(
         default=30.0,
@@ -234,25 +234,25 @@ class Settings(BaseModel):
         pattern=r"^https?://",
         validation_alias="DOCLIBRARY_VISION_URL",
         description=(
-            "URL of an OpenAI-compatible vision model that describes figures and writes LaTeX. "
-            "Unset: neither is done, and no data leaves this machine."
+            "Address of an OpenAI-compatible vision model that describes figures and writes "
+            "LaTeX. Unset: neither is done, and nothing leaves this machine."
         ),
     )
     vision_model: str | None = Field(
         default=None,
         validation_alias="DOCLIBRARY_VISION_MODEL",
-        description="Name of the vision model.",
+        description="Vision model at that address.",
     )
     vision_api_key: Annotated[SecretStr | None, BeforeValidator(_strip)] = Field(
         default=None,
         validation_alias="DOCLIBRARY_VISION_API_KEY",
-        description="API key of the vision model.",
+        description="Key for that address.",
     )
     redis_url: str | None = Field(
         default=None,
         pattern=r"^(rediss?|unix)://",
         validation_alias="REDIS_URL",
-        description="URL of a Redis for the policy registry. Unset: SQLite inside the home.",
+        description="Redis that holds the policy registry. Unset: SQLite inside the home.",
     )
 
     @classmethod

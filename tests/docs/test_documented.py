@@ -86,7 +86,7 @@ def test_every_traceability_page_is_linked_from_its_servers_page(page: Path) -> 
 
 
 def test_every_line_of_the_security_model_names_its_test() -> None:
-    """The test above checks that the named tests exist."""
+    """That the named tests exist is checked above."""
     lines = (DOCS / "security.md").read_text().splitlines()
     rows = [line for line in lines if line.startswith("| ") and not line.startswith("| threat")]
     assert rows

@@ -1,4 +1,4 @@
-"""Generated pages match the code."""
+"""The generated pages are up to date."""
 
 import re
 from pathlib import Path
