@@ -17,7 +17,7 @@ from shutil import which
 import platformdirs
 
 from quinion.cli.configfile import Config
-from quinion.cli.entries import PROGRAM, Start, Way
+from quinion.cli.entries import PROGRAM, StdioTransport, Transport
 from quinion.errors import BadSetting, InvalidInput, QuinionError
 from quinion.servers.registry import CATALOG
 from quinion.settings import Settings
@@ -83,34 +83,36 @@ class Client:
         folder = self.user_file().parent
         return self.user_file().exists() or (folder != home() and folder.is_dir())
 
-    def write_entry(self, way: Way) -> Config:
+    def write_entry(self, transport: Transport) -> Config:
         """Build the entry of a server in the client's file."""
-        if isinstance(way, Start):
+        if isinstance(transport, StdioTransport):
             entry: Config = {"type": "stdio"} if self.writes_type else {}
-            entry |= {"command": way.command, "args": way.args}
-            if way.variables:
+            entry |= {"command": transport.command, "args": transport.args}
+            if transport.variables:
                 entry["env"] = {
                     name: self._placeholder(name)
-                    if name in way.secrets and self.placeholder
+                    if name in transport.secrets and self.placeholder
                     else value
-                    for name, value in way.variables.items()
+                    for name, value in transport.variables.items()
                 }
             return entry
         entry = {"type": "http"} if self.writes_type else {}
-        entry["url"] = way.url
-        if way.wants_token:
+        entry["url"] = transport.url
+        if transport.wants_token:
             entry["headers"] = {"Authorization": f"Bearer {self._placeholder(TOKEN)}"}
         return entry
 
-    def exposed_secrets(self, way: Way) -> list[str]:
+    def exposed_secrets(self, transport: Transport) -> list[str]:
         """Secrets that the entry contains as plain text, as the client has no placeholders."""
-        return sorted(way.secrets) if isinstance(way, Start) and self.placeholder is None else []
+        if isinstance(transport, StdioTransport) and self.placeholder is None:
+            return sorted(transport.secrets)
+        return []
 
-    def required_variables(self, way: Way) -> list[str]:
+    def required_variables(self, transport: Transport) -> list[str]:
         """Variables that must be in the client's environment, or that it asks for."""
-        if isinstance(way, Start):
-            return sorted(way.secrets) if self.placeholder else []
-        return [TOKEN] if way.wants_token else []
+        if isinstance(transport, StdioTransport):
+            return sorted(transport.secrets) if self.placeholder else []
+        return [TOKEN] if transport.wants_token else []
 
     def _placeholder(self, variable: str) -> str:
         return self.placeholder(variable) if self.placeholder else f"<your {variable}>"
@@ -199,21 +201,21 @@ def find_client(name: str) -> Client:
         raise InvalidInput(f"Unknown client {name!r}. Use one of: {', '.join(CLIENTS)}.") from None
 
 
-def add_servers(client: Client, config: Config, ways: Mapping[str, Way]) -> Config:
+def add_servers(client: Client, config: Config, transports: Mapping[str, Transport]) -> Config:
     """Return the configuration with these servers added or updated.
 
     Raises:
         QuinionError: another program's server has one of these names.
     """
     servers = read_servers(client, config)
-    for name, way in ways.items():
+    for name, transport in transports.items():
         before = servers.get(name, {})
         if before and not is_ours(name, before):
             raise QuinionError(
                 f"{client.title} has another server called {name}. Rename it there, or select "
                 "other servers of quinion with --server."
             )
-        servers[name] = _merge(before, client.write_entry(way))
+        servers[name] = _merge(before, client.write_entry(transport))
     return _with_servers(client, config, servers)
 
 

@@ -26,7 +26,13 @@ from quinion.cli.clients import (
     remove_servers,
 )
 from quinion.cli.configfile import Config, back_up, change_config, read_config
-from quinion.cli.entries import Address, Start, Way, describe_start, find_addresses
+from quinion.cli.entries import (
+    HttpTransport,
+    StdioTransport,
+    Transport,
+    find_http_transports,
+    make_stdio_transport,
+)
 from quinion.errors import InvalidInput, QuinionError
 from quinion.servers.registry import CATALOG, find_server
 from quinion.settings import Settings
@@ -74,12 +80,12 @@ def run(
             raise InvalidInput("--remove can be combined with --server and --project only.")
         done = _remove(client, servers or list(CATALOG), project)
     else:
-        ways = _find_ways(settings, client, servers, http)
-        done = _connect(client, ways, project, print_only=print_only)
+        transports = _find_transports(settings, client, servers, http)
+        done = _connect(client, transports, project, print_only=print_only)
     if as_json:
         _print_json(asdict(done))
     elif client.user_file is None:
-        _print_fields(client, ways)
+        _print_fields(client, transports)
     elif print_only:
         _print_json(done.configuration)
     else:
@@ -97,40 +103,41 @@ def find_connected(client: Client) -> dict[str, dict[str, Any]]:
     return {}
 
 
-def _find_ways(
+def _find_transports(
     settings: Settings, client: Client, servers: list[str], http: bool
-) -> Mapping[str, Way]:
+) -> Mapping[str, Transport]:
     if http and not client.supports_http:
         raise InvalidInput(
             f"{client.title} starts its servers itself and accepts no URL in its file. "
             "Leave --http out: the servers it starts share the engine of quinion serve."
         )
     if http or client.user_file is None:
-        return find_addresses(settings, servers)
-    return {name: describe_start(settings, name) for name in servers or CATALOG}
+        return find_http_transports(settings, servers)
+    return {name: make_stdio_transport(settings, name) for name in servers or CATALOG}
 
 
 def _connect(
-    client: Client, ways: Mapping[str, Way], project: Path | None, *, print_only: bool
+    client: Client, transports: Mapping[str, Transport], project: Path | None, *, print_only: bool
 ) -> Outcome:
     shown = {
-        name: way.without_secrets() if isinstance(way, Start) else way for name, way in ways.items()
+        name: transport.without_secrets() if isinstance(transport, StdioTransport) else transport
+        for name, transport in transports.items()
     }
     wanted = add_servers(client, {}, shown)
     file = client.file(project) if client.user_file else None
     where = str(file) if file else None
-    done = Outcome(client.name, where, False, list(ways), configuration=wanted)
+    done = Outcome(client.name, where, False, list(transports), configuration=wanted)
     if file is None or print_only:
         return done
     try:
         before = read_config(file)
-        done = _change(client, file, before, add_servers(client, before, ways), project, done)
+        done = _change(client, file, before, add_servers(client, before, transports), project, done)
     except QuinionError:
         typer.echo(f"Add this to {file}:", err=True)
         typer.echo(json.dumps(wanted, indent=2, ensure_ascii=False), err=True)
         raise
     if done.changed or done.commands:
-        _warn(client, ways)
+        _warn(client, transports)
     return done
 
 
@@ -190,21 +197,32 @@ def _run_program(command: list[str]) -> None:
         raise QuinionError(f"{shlex.join(command)} failed: {output or ended.returncode}")
 
 
-def _warn(client: Client, ways: Mapping[str, Way]) -> None:
+def _warn(client: Client, transports: Mapping[str, Transport]) -> None:
     """Warn about plain-text secrets, required variables and a program in uv's cache."""
-    if any(isinstance(way, Start) and UV_CACHE in Path(way.command).parts for way in ways.values()):
+    if any(
+        isinstance(transport, StdioTransport) and UV_CACHE in Path(transport.command).parts
+        for transport in transports.values()
+    ):
         typer.echo(
             "This quinion is installed in the cache of uv, which may be emptied at any time. "
             "Install it with uv tool install, then run quinion connect again.",
             err=True,
         )
-    shown = sorted({secret for way in ways.values() for secret in client.exposed_secrets(way)})
+    shown = sorted(
+        {
+            secret
+            for transport in transports.values()
+            for secret in client.exposed_secrets(transport)
+        }
+    )
     if shown:
         typer.echo(
             f"{client.title} has no placeholders, so its file contains {', '.join(shown)}.",
             err=True,
         )
-    needed = sorted({name for way in ways.values() for name in client.required_variables(way)})
+    needed = sorted(
+        {name for transport in transports.values() for name in client.required_variables(transport)}
+    )
     if needed and client.has_inputs:
         typer.echo(f"{client.title} will ask once for {', '.join(needed)}.", err=True)
     elif needed:
@@ -214,18 +232,18 @@ def _warn(client: Client, ways: Mapping[str, Way]) -> None:
         )
 
 
-def _print_fields(client: Client, ways: Mapping[str, Way]) -> None:
+def _print_fields(client: Client, transports: Mapping[str, Transport]) -> None:
     """Print the fields to fill in, labelled as in n8n's editor."""
     lines = [
         f"{client.title} is configured in its editor. For each server, add a node "
         "“MCP Client Tool” to an AI Agent and fill in:"
     ]
-    for name, way in ways.items():
-        assert isinstance(way, Address)
-        token = f"Bearer Auth, with the value of {TOKEN}" if way.wants_token else "None"
+    for name, transport in transports.items():
+        assert isinstance(transport, HttpTransport)
+        token = f"Bearer Auth, with the value of {TOKEN}" if transport.wants_token else "None"
         lines += [
             f"\n{name}",
-            f"  Endpoint          {way.url}",
+            f"  Endpoint          {transport.url}",
             "  Server Transport  HTTP Streamable",
             f"  Authentication    {token}",
         ]

@@ -24,7 +24,7 @@ _PASSWORD = re.compile(r"://[^/]*:[^/]*@")
 
 
 @dataclass(frozen=True, slots=True)
-class Start:
+class StdioTransport:
     """Command that starts a server on stdio; `secrets` names the secret variables."""
 
     command: str
@@ -32,7 +32,7 @@ class Start:
     variables: dict[str, str]
     secrets: frozenset[str]
 
-    def without_secrets(self) -> "Start":
+    def without_secrets(self) -> "StdioTransport":
         """Return a copy with placeholders for secrets, for printing."""
         shown = {
             name: f"<your {name}>" if name in self.secrets else value
@@ -42,17 +42,17 @@ class Start:
 
 
 @dataclass(frozen=True, slots=True)
-class Address:
+class HttpTransport:
     """URL of a running server; `wants_token` if it requires MCP_API_KEY."""
 
     url: str
     wants_token: bool
 
 
-Way = Start | Address
+Transport = StdioTransport | HttpTransport
 
 
-def describe_start(settings: Settings, name: str) -> Start:
+def make_stdio_transport(settings: Settings, name: str) -> StdioTransport:
     """Build the start command of a server with the current settings.
 
     Raises:
@@ -61,7 +61,7 @@ def describe_start(settings: Settings, name: str) -> Start:
     """
     entry = find_server(name)
     variables, secrets = _choose_variables(settings, entry)
-    return Start(str(find_program()), ["stdio", name], variables, secrets)
+    return StdioTransport(str(find_program()), ["stdio", name], variables, secrets)
 
 
 def find_program() -> Path:
@@ -82,19 +82,19 @@ def find_program() -> Path:
     )
 
 
-def find_addresses(settings: Settings, names: Sequence[str]) -> dict[str, Address]:
+def find_http_transports(settings: Settings, names: Sequence[str]) -> dict[str, HttpTransport]:
     """Find the URLs of running servers; without names, of all that run.
 
     Raises:
         InvalidInput: no such server.
         QuinionError: a named server, or every server, is not served over HTTP.
     """
-    found: dict[str, Address] = {}
+    found: dict[str, HttpTransport] = {}
     for name in names or CATALOG:
         home = find_server(name).settings(settings).home
         holder = read_holder(home) if is_held(home) else None
         if holder and (address := holder.addresses.get(name)):
-            found[name] = Address(f"{address}/mcp", settings.api_key is not None)
+            found[name] = HttpTransport(f"{address}/mcp", settings.api_key is not None)
     missing = [name for name in names or CATALOG if name not in found]
     if missing and (names or not found):
         raise QuinionError(

@@ -16,14 +16,14 @@ from quinion.cli.options import Json
 from quinion.cli.report import run_reporting
 from quinion.settings import Settings
 
-DOCUMENTS, SERVERS, UPKEEP = "Documents", "Servers and clients", "Upkeep"
+DOCUMENTS, SERVERS, MAINTENANCE = "Documents", "Servers and clients", "Maintenance"
 """Panels that group the commands in `quinion --help`."""
 
 GROUPS = {
     "policy": (DOCUMENTS, "Manage policies, their revisions and texts."),
     "library": (DOCUMENTS, "Manage a library of technical PDFs."),
-    "model": (UPKEEP, "Show or download the embedding model."),
-    "import": (UPKEEP, "Import data written by other programs."),
+    "model": (MAINTENANCE, "Show or download the embedding model."),
+    "import": (MAINTENANCE, "Import data written by other programs."),
 }
 """Command groups with their panel and help; each is a module or package of `quinion.cli`."""
 MODULES = {"import": "importing"}
@@ -297,7 +297,7 @@ def connect(
     )
 
 
-@app.command(rich_help_panel=UPKEEP)
+@app.command(rich_help_panel=MAINTENANCE)
 def verify(
     repair: Annotated[
         bool, typer.Option("--repair", help="Repair what can be repaired and report it.")
@@ -318,7 +318,7 @@ def verify(
     raise typer.Exit(run(Settings.from_environment(), repair=repair, as_json=json))
 
 
-@app.command(rich_help_panel=UPKEEP)
+@app.command(rich_help_panel=MAINTENANCE)
 def rebuild(json: Json = False) -> None:
     """Rebuild a damaged store and its Chroma mirror from the intact records of both.
 
@@ -332,7 +332,7 @@ def rebuild(json: Json = False) -> None:
     raise typer.Exit(run(Settings.from_environment(), as_json=json))
 
 
-@app.command(rich_help_panel=UPKEEP)
+@app.command(rich_help_panel=MAINTENANCE)
 def backup(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="Archive to write.")],
     json: Json = False,
@@ -346,7 +346,7 @@ def backup(
     raise typer.Exit(run_backup(Settings.from_environment(), file, as_json=json))
 
 
-@app.command(rich_help_panel=UPKEEP)
+@app.command(rich_help_panel=MAINTENANCE)
 def restore(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="Archive of quinion backup.")],
     json: Json = False,
@@ -373,7 +373,7 @@ def stop(json: Json = False) -> None:
     raise typer.Exit(run(Settings.from_environment(), as_json=json))
 
 
-@app.command(rich_help_panel=UPKEEP)
+@app.command(rich_help_panel=MAINTENANCE)
 def doctor(json: Json = False) -> None:
     """Check the installation, each server, the home and the configured clients.
 

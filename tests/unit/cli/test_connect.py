@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from quinion import __version__
 from quinion.cli.clients import CLIENTS, add_servers, find_client, remove_servers
 from quinion.cli.configfile import change_config, read_config
-from quinion.cli.entries import Start
+from quinion.cli.entries import StdioTransport
 from quinion.store.lock import Holder, hold
 from tests.unit.cli.conftest import Run
 
@@ -429,7 +429,9 @@ json_values = st.recursive(
     lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
     max_leaves=10,
 )
-WAY = Start("/bin/quinion", ["stdio", "docvec"], {"DOCVEC_API_KEY": "x"}, frozenset({"REDIS_URL"}))
+TRANSPORT = StdioTransport(
+    "/bin/quinion", ["stdio", "docvec"], {"DOCVEC_API_KEY": "x"}, frozenset({"REDIS_URL"})
+)
 
 
 @given(
@@ -443,8 +445,8 @@ def test_what_was_added_can_be_taken_out_again(
     client = find_client(name)
     config = {key: value for key, value in config.items() if key != "inputs"}
     config[client.key] = {key: value for key, value in servers.items() if key != "docvec"}
-    added = add_servers(client, config, {"docvec": WAY})
-    assert added[client.key]["docvec"]["args"] == WAY.args
+    added = add_servers(client, config, {"docvec": TRANSPORT})
+    assert added[client.key]["docvec"]["args"] == TRANSPORT.args
     removed = remove_servers(client, added, ["docvec"])
     assert removed == config
     assert list(removed) == list(config)

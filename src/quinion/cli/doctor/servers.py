@@ -13,7 +13,7 @@ from mcp.client.stdio import stdio_client
 
 from quinion.cli.client import Answer, call
 from quinion.cli.doctor.finding import Finding
-from quinion.cli.entries import describe_start
+from quinion.cli.entries import make_stdio_transport
 from quinion.daemon.client import LOG_NAME
 from quinion.errors import QuinionError
 from quinion.servers.registry import CATALOG
@@ -70,7 +70,7 @@ def check_health(what: str, address: str) -> Finding:
 
 
 async def _check(settings: Settings, name: str, log: TextIO) -> Finding:
-    start = describe_start(settings, name)
+    start = make_stdio_transport(settings, name)
     parameters = StdioServerParameters(command=start.command, args=start.args, env=start.variables)
     started = perf_counter()
     answer: Answer | None = None
