@@ -1,10 +1,10 @@
-"""Measurements: not tests, they print ratios and say which command made them.
+"""Benchmarks: they print ratios together with the command that produced them.
 
-`python -m bench` measures speed and writes `docs/benchmarks.md`. It is made of parts: `text/`,
-`ocr.py` (scans), `judged.py` and `growth/`. A part comes back with what `part.py` defines, runs in
-a process of its own (`runner.py`) and is told by `page.py`, `table.py` and `plot.py`. `sides.py`
-runs ours and the peers (`peer.py`, `plain.py`, `llamaindex.py`), and `processes.py` knows what
-processes cost.
+`python -m bench` measures speed and writes `docs/benchmarks.md`. It runs four parts: `text/`,
+`ocr.py` (scans), `judged.py` and `growth/`. Each part runs in a separate process (`runner.py`)
+and returns a `Part` (`part.py`). `page.py`, `table.py` and `plot.py` render the results.
+`sides.py` drives quinion and the peers (`peer.py`, `plain.py`, `llamaindex.py`). `processes.py`
+measures the memory and CPU time of process trees.
 
-The other modules measure how well something is found or read, and are run by themselves.
+The other modules measure the quality of search, OCR and detection. Run them individually.
 """

@@ -1,12 +1,11 @@
-"""All measurements of speed, part by part: `make bench CORPUS=…`.
+"""Command line of the speed benchmarks: `make bench CORPUS=…`.
 
     python -m bench --corpus FOLDER [--quick] [--only PART …]
     python -m bench --page
 
-A whole run writes `docs/benchmarks.md` and its plot, and ends with status 1 when a claim was
-missed or a part failed. With --quick or --only, what was measured is printed and the page stays
-as it is. What a full run of a part came to is kept in `.bench/parts`; --page writes the page anew
-from what is kept there and measures nothing.
+A full run writes `docs/benchmarks.md` and its plot. The exit status is 1 if a claim missed its
+target or a part failed. With --quick or --only, the results are only printed. Full results of each
+part are stored in `.bench/parts`; --page regenerates the page from them without measuring.
 """
 
 import argparse
@@ -21,16 +20,16 @@ from bench.runner import PARTS, Outcome, read_outcome
 
 ROOT = Path(__file__).parents[1]
 PEER = ROOT / ".bench" / "venv" / "bin" / "python"
-KEPT = ROOT / ".bench" / "parts"
+RESULTS = ROOT / ".bench" / "parts"
 DOCS = ROOT / "docs"
 
 
 def main() -> int:
     options = parse_arguments()
     if options.page:
-        return finish(list(read_kept()))
+        return finish(list(read_results()))
     with TemporaryDirectory(prefix="quinion-bench-") as scratch:
-        folder = Path(scratch) if options.quick else KEPT
+        folder = Path(scratch) if options.quick else RESULTS
         names = [name for name in PARTS if name in (options.only or PARTS)]
         outcomes = list(measure(names, options, folder))
     if options.quick or options.only:
@@ -46,36 +45,36 @@ def parse_arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m bench", description="Measure speed.")
     what = parser.add_mutually_exclusive_group(required=True)
     what.add_argument("--corpus", type=Path, help="folder of documents to measure with")
-    what.add_argument("--page", action="store_true", help="write the page from what is kept")
-    parser.add_argument("--quick", action="store_true", help="two minutes in all; only print")
-    parser.add_argument("--only", nargs="+", choices=PARTS, help="these parts; only print")
-    parser.add_argument("--peer", type=Path, default=PEER, help="Python of the peers' environment")
+    what.add_argument("--page", action="store_true", help="write the page from stored results")
+    parser.add_argument("--quick", action="store_true", help="two minutes in total; only print")
+    parser.add_argument("--only", nargs="+", choices=PARTS, help="run these parts; only print")
+    parser.add_argument("--peer", type=Path, default=PEER, help="Python interpreter of the peers")
     return parser.parse_args()
 
 
 def measure(names: Sequence[str], options: argparse.Namespace, folder: Path) -> Iterator[Outcome]:
-    """Each part in turn, in a process of its own; one that fails is told and left out."""
+    """Run each part in a separate process; report and skip a part that fails."""
     for name in names:
-        tell(f"{name}: {PARTS[name]}")
+        log(f"{name}: {PARTS[name]}")
         file = folder / f"{name}.json"
         file.unlink(missing_ok=True)
         arguments = [name, options.corpus.resolve(), options.peer.absolute()]
         extent = "quick" if options.quick else "full"
         command = [sys.executable, "-m", "bench.runner", *map(str, arguments), extent, str(file)]
         if subprocess.run(command, cwd=ROOT, check=False).returncode or not file.is_file():
-            tell(f"{name}: failed, see above")
+            log(f"{name}: failed, see above")
         else:
             yield read_outcome(file)
 
 
-def read_kept() -> Iterator[Outcome]:
+def read_results() -> Iterator[Outcome]:
     for name in PARTS:
-        if (file := KEPT / f"{name}.json").is_file():
+        if (file := RESULTS / f"{name}.json").is_file():
             yield read_outcome(file)
 
 
 def finish(outcomes: Sequence[Outcome]) -> int:
-    """Write the page; 1 when a claim was missed, or a part is not there."""
+    """Write the page; return 1 if a claim missed its target or a part is missing."""
     missing = [name for name in PARTS if name not in {outcome.part.name for outcome in outcomes}]
     write_page(DOCS, outcomes, missing)
     print(write_claims(outcomes))
@@ -83,7 +82,7 @@ def finish(outcomes: Sequence[Outcome]) -> int:
     return int(bool(missing) or any(claim.met is False for claim in claims))
 
 
-def tell(message: str) -> None:
+def log(message: str) -> None:
     print(message, file=sys.stderr, flush=True)
 
 

@@ -1,14 +1,14 @@
-"""What each embedding engine finds, on judged queries.
+"""Ranking quality of each embedding engine on judged queries.
 
-Every set is cut into chunks as Document Store cuts its documents, embedded by each engine that
-this machine has, and searched exactly. A document or page scores by its best chunk. Queries are
-embedded as the servers do it: exactly where chunks are, else by the light graph.
+Every set is chunked as Document Store chunks its documents, embedded by each engine available on
+this machine, and searched exactly. A document or page scores by its best chunk. Queries are
+embedded as in the servers: in float32 if the chunks are, otherwise by the int8 query graph.
 
-The engines take turns over the chunks, so that whatever else the machine does falls on all. Their
-speed is chunks for each second of processor time.
+The engines alternate over the chunks, so background load affects all of them alike. Speed is
+chunks per second of CPU time.
 
-Beside it, the sets that are judged by document are asked through DocVec's own tools, each
-document a file of a folder: what its chunks and its index cost or gain.
+The sets judged by document are also searched through DocVec's tools, one file per document. This
+shows the effect of DocVec's chunking and index.
 """
 
 import time
@@ -31,7 +31,7 @@ from quinion.servers import docvec
 from quinion.settings import Settings
 
 TURN = 128
-"""Chunks that an engine embeds before it is the next one's turn."""
+"""Chunks that an engine embeds before the next engine continues."""
 MOST_LOST = 0.005
 DOCVEC_ASKED = 50
 QUICK_DOCUMENTS = 60
@@ -39,7 +39,7 @@ QUICK_DOCUMENTS = 60
 
 @dataclass(frozen=True)
 class Chunks:
-    """The chunks of a set, and what each is judged as."""
+    """Chunks of a set, with the documents or pages that each counts for."""
 
     texts: list[str]
     places: list[list[str]]
@@ -47,7 +47,7 @@ class Chunks:
 
 @dataclass(frozen=True)
 class Embedded:
-    """What an engine made of a set's chunks."""
+    """Vectors of a set's chunks from one engine."""
 
     vectors: Vectors
     cpu_s: float
@@ -55,7 +55,7 @@ class Embedded:
 
 @dataclass(frozen=True)
 class Result:
-    """One set and one engine."""
+    """Scores of one engine on one set."""
 
     ndcg: float
     lowest: float
@@ -65,7 +65,7 @@ class Result:
 
 @dataclass(frozen=True)
 class Compared:
-    """One set, and what each engine made of it."""
+    """Results of all engines on one set."""
 
     judged: JudgedSet
     chunks: Chunks
@@ -80,30 +80,30 @@ async def measure(setting: Setting) -> Part:
         sets = read_sets(retrieval)
     engines = {n: LocalEmbedder(models, numerics=n) for n in Numerics if is_installed(n)}
     compared = [compare(judged, engines) for judged in sets]
-    body = [*tell(compared), f"On this machine `auto` has chosen `{choose(models)}`."]
+    body = [*render(compared), f"On this machine `auto` selects `{choose(models)}`."]
     if not setting.quick:
         by_document = [judged for judged in sets if not judged.by_page]
         body += [
-            "Through DocVec's own tools, with its chunks, its index and its default engine, each "
-            "document a file of a folder:",
+            "Through DocVec's tools, with its chunking, its index and its default engine, one "
+            "file per document:",
             await ask_docvec(by_document, setting.scratch, models),
         ]
     claims = [claim_kept(one) for one in compared]
     return Part("judged", "Ranking by embedding engine", "\n\n".join(body), claims)
 
 
-def tell(compared: Sequence[Compared]) -> list[str]:
+def render(compared: Sequence[Compared]) -> list[str]:
     engines = list(compared[0].results)
     return [
-        f"Chunks of 800 characters that overlap by 200, exact search, nDCG@{DEPTH}. Queries are "
-        f"embedded as the servers do it: in float32 for `{Numerics.ONNX}`, for the others by the "
-        "light graph, whose weights are in eight bits.",
+        f"Chunks of 800 characters with an overlap of 200, exact search, nDCG@{DEPTH}. Queries "
+        f"are embedded as in the servers: in float32 for `{Numerics.ONNX}`, for the other engines "
+        "by a graph with int8 weights.",
         table(
             ["set", "documents", "chunks", "queries", *(f"`{n}`" for n in engines)],
             [[*count(one), *(f"{r.ndcg:.4f}" for r in one.results.values())] for one in compared],
         ),
-        "Agreement is the cosine of a chunk's vector and that of the reference, the lowest and the "
-        "mean; speed is chunks for each second of processor time.",
+        "Agreement is the cosine between a chunk's vector and the reference vector: the lowest and "
+        "the mean. Speed is chunks per second of CPU time.",
         table(
             ["set", *(f"`{n}`: {what}" for n in engines for what in ("lowest", "mean", "speed"))],
             [
@@ -118,7 +118,7 @@ def tell(compared: Sequence[Compared]) -> list[str]:
 
 
 def claim_kept(compared: Compared) -> Claim:
-    """Of the engine that differs most: `auto` may choose any of them."""
+    """Claim for the engine that differs most, as `auto` may select any of them."""
     reference = compared.results[Numerics.ONNX].ndcg
     faster = [r.ndcg for n, r in compared.results.items() if n is not Numerics.ONNX]
     differences = [abs(ndcg - reference) for ndcg in faster] or [0.0]
@@ -128,7 +128,7 @@ def claim_kept(compared: Compared) -> Claim:
 
 
 def choose(models: Path) -> Numerics:
-    """What a home is given by `auto`."""
+    """Return the engine that `auto` selects on this machine."""
     return Numerics(LocalEmbedder(models, numerics=None).fingerprint.rpartition(":")[2])
 
 
@@ -176,7 +176,7 @@ def embed_in_turns(
 
 
 def rank(queries: Mapping[str, Vectors], chunks: Chunks, vectors: Vectors) -> Rankings:
-    """The places of the best chunks for each query, best first, each once."""
+    """Rank the documents or pages of the best chunks for each query, without duplicates."""
     rankings = {}
     for query, vector in queries.items():
         order = np.argsort(-(vectors @ vector), kind="stable")
@@ -209,7 +209,7 @@ async def ask_docvec(sets: Sequence[JudgedSet], scratch: Path, models: Path) -> 
 
 
 async def rank_by_docvec(judged: JudgedSet, scratch: Path, models: Path) -> Rankings:
-    """The documents that the server finds for each query, best first."""
+    """Rank the documents that the server finds for each query."""
     folder = scratch / "documents"
     folder.mkdir(parents=True)
     for name, pages in judged.documents.items():

@@ -1,8 +1,8 @@
-"""Documents with questions, and what people have judged to answer them.
+"""Document sets with questions and human relevance judgements.
 
 Cranfield and XQuAD are judged by document, FinanceBench and OHR-Bench by page. The questions on
-FinanceBench's files are its own and MMLongBench's. OHR-Bench is cut to a sample of its documents,
-always the same, with the questions on them.
+FinanceBench's files come from FinanceBench and MMLongBench. OHR-Bench is reduced to a fixed sample
+of its documents, with the questions on them.
 """
 
 import ast
@@ -24,7 +24,7 @@ SAMPLE_CHARACTERS = 1_200_000
 
 @dataclass(frozen=True)
 class JudgedSet:
-    """`relevant` names documents, or where it is judged `by_page`, pages: `name_page`."""
+    """A set; `relevant` names documents, or pages (see `name_page`) if `by_page` is set."""
 
     name: str
     documents: Mapping[str, Sequence[Page]]
@@ -33,11 +33,11 @@ class JudgedSet:
     by_page: bool
 
     def places(self, document: str, pages: Sequence[int]) -> list[str]:
-        """What a chunk on these pages of the document is judged as."""
+        """Return the documents or pages that a chunk on these pages counts for."""
         return [name_page(document, page) for page in pages] if self.by_page else [document]
 
     def cut(self, documents: int) -> "JudgedSet":
-        """The first so many documents, with the queries that have an answer in them."""
+        """Keep the first documents, with the queries that they answer."""
         kept = dict(list(self.documents.items())[:documents])
         relevant = {
             query: found
@@ -53,7 +53,7 @@ def name_page(document: str, page_number: int) -> str:
 
 
 def read_sets(folder: Path) -> list[JudgedSet]:
-    """All sets of `corpus/retrieval`."""
+    """Read all sets of `corpus/retrieval`."""
     return [
         read_cranfield(folder / "cranfield"),
         read_xquad(folder / "xquad.en.json"),
@@ -112,7 +112,7 @@ def read_financebench(folder: Path) -> JudgedSet:
     judged = [
         (
             entry["question"],
-            # Its pages are counted from 0.
+            # FinanceBench counts pages from 0.
             {name_page(e["doc_name"], e["evidence_page_num"] + 1) for e in entry["evidence"]},
         )
         for entry in asked["financebench"]
@@ -143,7 +143,7 @@ def read_ohrbench(folder: Path) -> JudgedSet:
             if content := archive.extractfile(member):
                 pages = json.load(content)
                 name = member.removesuffix(".json")
-                # Its pages are counted from 0, those of the questions too.
+                # OHR-Bench counts pages from 0, in the questions too.
                 documents[name] = [_page(page["page_idx"] + 1, page["text"]) for page in pages]
     documents = _sample(documents)
     with gzip.open(folder / "qas.json.gz") as questions:

@@ -1,10 +1,10 @@
-"""Scanned pages as the Document Store's spec words it, and as a user would write it down.
+"""OCR as a literal implementation of the Document Store's spec.
 
     python -m bench.literal_ocr FOLDER
 
-A page is rendered at 300 dpi, `pytesseract.image_to_string` gives its text, and
-`pytesseract.image_to_data` the confidence; an image file is read as it is. Pages come one after
-the other, and Tesseract has its default threads. How it is asked: `peer.py`.
+A page is rendered at 300 dpi. `pytesseract.image_to_string` gives its text and
+`pytesseract.image_to_data` the confidence. Image files are read unchanged. Pages are read one
+after the other, with Tesseract's default threads. `peer.py` defines the request protocol.
 """
 
 import os
@@ -28,11 +28,11 @@ class LiteralOcr:
         """Nothing is stored."""
 
     def read(self, pages: Sequence[tuple[str, int]]) -> dict[str, Any]:
-        """The pages' texts and confidences; a page is a file and a number from 1."""
+        """Read texts and confidences of pages; a page is a file and a 1-based number."""
         return {"pages": [read_page(Path(path), number) for path, number in pages]}
 
     def read_single(self, pages: Sequence[tuple[str, int]]) -> dict[str, Any]:
-        """The same, with Tesseract's threads forbidden."""
+        """Read pages with Tesseract limited to one thread."""
         os.environ["OMP_THREAD_LIMIT"] = "1"
         try:
             return self.read(pages)

@@ -1,18 +1,18 @@
-"""LlamaIndex, made of the plain stack's parts, each as its manual shows it.
+"""LlamaIndex stack with the plain stack's libraries, each used as its manual shows.
 
     python -m bench.llamaindex STORE
 
 Its PyMuPDF reader → LangChain's splitter → its HuggingFace embedding → its Chroma store, in an
-ingestion pipeline. Two things are not its defaults, both to its advantage: batches of 32 instead
-of 10, and what the reader notes of a page is not embedded with each chunk. How it is asked:
-`peer.py`.
+ingestion pipeline. Two settings differ from the defaults, both to its advantage: batches of 32
+instead of 10, and page metadata is not embedded with each chunk. `peer.py` defines the request
+protocol.
 """
 
 import os
 from pathlib import Path
 from typing import Any
 
-os.environ["HF_HUB_OFFLINE"] = "1"  # the model is a folder: nothing is to be looked up
+os.environ["HF_HUB_OFFLINE"] = "1"  # the model is a local folder
 
 import chromadb
 from chromadb.config import Settings

@@ -1,9 +1,8 @@
-"""Scanned pages: ours against the spec's literal way of reading them.
+"""Scanned pages: quinion against a literal implementation of the spec.
 
-Ours are the worker processes that read for every server, one on each core, asked for one page
-at a time. The pages are dealt into batches that are much alike; each side reads a batch, then
-the next side reads the same, and the one that begins alternates. Pages of image files have a
-known text; those of PDFs only count for the time.
+quinion's side is the pool of OCR workers that all servers use: one per core, one page per request.
+The pages are split into similar batches. Each side reads the same batch in turn, and a different
+side starts each time. Image files have ground-truth text; PDF pages only count for the time.
 """
 
 import os
@@ -29,20 +28,21 @@ PDF_PAGES = (
     ("scans/ocrmypdf/linn.pdf", 1),
     ("scans/ocrmypdf/cardinal.pdf", 1),
 )
-"""Without a text layer."""
+"""PDF pages without a text layer."""
 EVERY_BOOK_PAGE = 2
 BATCHES = 6
 LEAST_RATIO = 4.0
 CORES = len(os.sched_getaffinity(0))
 
 HOW_TO_READ = """\
-- **The literal way** (`bench/literal_ocr.py`) is what the Document Store's spec says: pages one \
-after the other, rendered at 300 dpi, `pytesseract.image_to_string` for the text and \
-`image_to_data` for the confidence, and Tesseract's default threads, which get in each other's \
-way. With **one thread** (`OMP_THREAD_LIMIT=1`) it is what somebody writes who knows of that.
-- **quinion** reads with its worker processes, one page on each core at a time, and has text and \
-confidence from one reading. A page that reads badly is read again upside down.
-- Both have their processes running. Time goes from the first request to the last text."""
+- **The literal way** (`bench/literal_ocr.py`) implements the Document Store's spec literally: \
+pages one after the other, rendered at 300 dpi, `pytesseract.image_to_string` for the text and \
+`image_to_data` for the confidence, with Tesseract's default threads, which slow each other down. \
+The variant with **one thread** (`OMP_THREAD_LIMIT=1`) avoids that.
+- **quinion** reads with its worker processes, one page per core at a time, and gets text and \
+confidence from one pass. It reads a page with poor results again upside down.
+- The processes of both sides are already running. Time is from the first request to the last \
+text."""
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ Read = Callable[[Sequence[ScannedPage]], Awaitable[dict[ScannedPage, str]]]
 
 @dataclass
 class Side:
-    """One that reads, and what was measured of it, batch by batch."""
+    """A compared side, with its measurements by batch."""
 
     title: str
     read: Read
@@ -71,36 +71,36 @@ class Side:
         self.cpu_s.append(measure_cpu_s(os.getpid()) - cpu_s)
 
     def against(self, other: "Side") -> list[float]:
-        """How many times as fast it is, batch by batch."""
+        """Return the speed-up over the other side, by batch."""
         pairs = zip(self.wall_s, other.wall_s, strict=True)
         return [theirs_s / own_s for own_s, theirs_s in pairs]
 
     def judge(self, kind: Truths) -> list[float]:
-        """The word accuracy on each page of the kind."""
+        """Return the word accuracy on each page of the kind."""
         return [
             word_accuracy(self.texts[ScannedPage(path)], kind.read(path)) for path in kind.paths
         ]
 
 
 async def measure(setting: Setting) -> Part:
-    """Read all batches with all sides, in turns."""
+    """Read all batches with all sides in turn."""
     kinds = choose_truths(setting)
     batches = deal(kinds, setting)
     async with open_sides(setting) as sides:
         for side in sides:
-            await side.read(shortest(batches))  # not counted: at it processes start
+            await side.read(shortest(batches))  # not counted: starts the processes
         for index, batch in enumerate(batches):
             turn = index % len(sides)
             for side in sides[turn:] + sides[:turn]:
                 await side.take(batch)
-    return tell(sides, kinds, [len(batch) for batch in batches])
+    return report(sides, kinds, [len(batch) for batch in batches])
 
 
 def choose_truths(setting: Setting) -> list[Truths]:
-    """What is read of each kind: all but for the books, whose pages are much alike."""
+    """Select the pages of each kind: all, except for the books, whose pages are similar."""
     kinds = find_truths(setting.corpus)
     if not all(kind.paths for kind in kinds):
-        raise SystemExit(f"{setting.corpus} lacks scans with known text: see bench/truths.py.")
+        raise SystemExit(f"{setting.corpus} lacks scans with ground truth: see bench/truths.py.")
     if setting.quick:
         return [Truths(kind.title, kind.paths[:1], kind.read) for kind in kinds[::2]]
     books, *others = kinds
@@ -108,7 +108,7 @@ def choose_truths(setting: Setting) -> list[Truths]:
 
 
 def deal(kinds: Sequence[Truths], setting: Setting) -> list[list[ScannedPage]]:
-    """Batches with some of each kind."""
+    """Split the pages into batches with some of each kind."""
     images = [ScannedPage(path) for kind in kinds for path in kind.paths]
     if setting.quick:
         return [images]
@@ -117,14 +117,14 @@ def deal(kinds: Sequence[Truths], setting: Setting) -> list[list[ScannedPage]]:
 
 
 def shortest(batches: Iterable[Iterable[ScannedPage]]) -> list[ScannedPage]:
-    """The least to read, once for each core."""
+    """Return the smallest page, once per core."""
     page = min(chain(*batches), key=lambda page: page.path.stat().st_size)
     return [page] * CORES
 
 
 @asynccontextmanager
 async def open_sides(setting: Setting) -> AsyncIterator[list[Side]]:
-    """The literal way, the same with Tesseract's threads forbidden, and ours."""
+    """Open three sides: literal, literal with one Tesseract thread, and quinion."""
     workers = Workers(CORES)
     log = setting.scratch / "literal.log"
     async with run_peer(setting.peer, "bench.literal_ocr", setting.scratch, log) as literal:
@@ -158,7 +158,7 @@ async def ask_workers(workers: Workers, pages: Sequence[ScannedPage]) -> dict[Sc
     return texts
 
 
-def tell(sides: Sequence[Side], kinds: Sequence[Truths], sizes: Sequence[int]) -> Part:
+def report(sides: Sequence[Side], kinds: Sequence[Truths], sizes: Sequence[int]) -> Part:
     literal, *_, ours = sides
     gains = [
         [one - other for one, other in zip(ours.judge(kind), literal.judge(kind), strict=True)]
@@ -173,7 +173,7 @@ def tell(sides: Sequence[Side], kinds: Sequence[Truths], sizes: Sequence[int]) -
     body = [
         f"{sum(sizes)} pages in {len(sizes)} batches, {CORES} workers.",
         write_costs(sides, sizes),
-        "Word accuracy is 1 − word edit distance ÷ true words, a mean over the pages; "
+        "Word accuracy is 1 − word edit distance ÷ true words, averaged over the pages; "
         "[extraction](extraction.md) has the figures of all pages.",
         write_accuracies(sides, kinds),
         HOW_TO_READ,
@@ -192,7 +192,7 @@ def write_costs(sides: Sequence[Side], sizes: Sequence[int]) -> str:
         )
         for side in sides
     ]
-    return table(("", "pages/s", "CPU s a page", "quinion's pages/s against it"), rows)
+    return table(("", "pages/s", "CPU s per page", "quinion's speed-up"), rows)
 
 
 def write_accuracies(sides: Sequence[Side], kinds: Sequence[Truths]) -> str:
@@ -200,4 +200,4 @@ def write_accuracies(sides: Sequence[Side], kinds: Sequence[Truths]) -> str:
         (f"{kind.title}, {len(kind.paths)}", *(f"{fmean(side.judge(kind)):.4f}" for side in sides))
         for kind in kinds
     ]
-    return table(("pages with known text", *(side.title for side in sides)), rows)
+    return table(("pages with ground-truth text", *(side.title for side in sides)), rows)

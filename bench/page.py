@@ -1,4 +1,4 @@
-"""`docs/benchmarks.md`, written whole by a run of the benchmark."""
+"""Writer of `docs/benchmarks.md`; the whole file is generated."""
 
 import os
 import platform
@@ -21,19 +21,20 @@ make bench CORPUS=/path/to/documents   # measures everything and writes this pag
 make bench-quick CORPUS=…              # two minutes; only prints
 ```
 
-What quinion is measured against, side by side in one run, on the same files and questions:
+quinion is compared with these peers, in the same run, on the same files and questions:
 
-- **the plain stack** (`bench/plain.py`): the parts that the Document Store's spec names, each \
+- **the plain stack** (`bench/plain.py`): the libraries named by the Document Store's spec, each \
 used as its manual shows: PyMuPDF, LangChain's `RecursiveCharacterTextSplitter`, \
 sentence-transformers with batches of 32, Chroma;
-- **LlamaIndex** (`bench/llamaindex.py`), made of the same parts;
-- **pytesseract**, for scanned pages: the spec's literal way of reading them.
+- **LlamaIndex** (`bench/llamaindex.py`), built from the same libraries;
+- **pytesseract**, for scanned pages: the literal way, i.e. a literal implementation of the spec.
 
-They run in an environment of their own (`.bench/venv`) with the same weights of the same model.
+They run in a separate environment (`.bench/venv`) with the same weights of the same model.
 
-Times depend on the machine and on what else it does, ratios much less. So whatever is compared \
-takes turns within one run, a ratio is taken of each pair, and the median of these is given with \
-the range of all, in brackets. Targets are this project's own and are held against the median.
+Absolute times depend on the machine and its load; ratios depend on them much less. Compared sides \
+therefore alternate within one run, and each pair of measurements gives one ratio. The tables show \
+the median of these ratios, with the range in brackets. Targets are set by this project and are \
+compared with the median.
 """
 
 
@@ -43,25 +44,25 @@ def write_page(folder: Path, outcomes: Sequence[Outcome], missing: Sequence[str]
     parts = [f"## {outcome.part.title}\n\n{outcome.part.body.strip()}" for outcome in outcomes]
     sections = [
         INTRODUCTION.strip(),
-        "## What is claimed",
+        "## Claims",
         write_claims(outcomes),
-        *[f"Not measured in this run, because it failed: {name}." for name in missing],
-        f"![How quinion compares, and how long a query takes as a store grows]({PLOT})",
+        *[f"Not measured, because the part failed: {name}." for name in missing],
+        f"![Speed-up over the peers, and query latency by store size]({PLOT})",
         *parts,
-        "## Circumstances",
+        "## Test conditions",
         write_circumstances(outcomes),
     ]
     (folder / PAGE).write_text("\n\n".join(sections) + "\n")
 
 
 def write_claims(outcomes: Sequence[Outcome]) -> str:
-    """The table of all claims."""
+    """Render the table of all claims."""
     claims = [claim for outcome in outcomes for claim in outcome.part.claims]
     return table(("", "measured (range)", "target", ""), map(_line, claims))
 
 
 def write_circumstances(outcomes: Sequence[Outcome]) -> str:
-    """The machine, and for each part when it was measured and how busy others were."""
+    """Render the machine, and the date, duration and background load of each part."""
     cores = len(os.sched_getaffinity(0))
     rows = [
         (
@@ -74,8 +75,8 @@ def write_circumstances(outcomes: Sequence[Outcome]) -> str:
     ]
     return (
         f"{cores} {'core' if cores == 1 else 'cores'} of {_processor()}, {_memory_gb():.0f} GB, "
-        f"{platform.system()}, Python {platform.python_version()}. *Others* is the share of the "
-        "whole machine that programs which are no part of the benchmark kept busy meanwhile.\n\n"
+        f"{platform.system()}, Python {platform.python_version()}. *Others* is the share of "
+        "the machine's CPU time used by programs outside the benchmark.\n\n"
         + table(("part", "measured on", "took", "others"), rows)
     )
 

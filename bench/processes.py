@@ -1,8 +1,7 @@
-"""What processes and all that they have started cost.
+"""Memory and CPU time of process trees.
 
-Memory is the sum of PSS (`/proc/*/smaps_rollup`): a page that several processes share counts
-once, divided among them. RSS would count it once for each. Processor time includes children
-that have ended. Linux only.
+Memory is the sum of PSS (`/proc/*/smaps_rollup`), which divides a shared page among its
+processes; RSS would count it once per process. CPU time includes exited children. Linux only.
 """
 
 import ctypes
@@ -23,17 +22,17 @@ from quinion.store.chroma.replicator import QUIET_S
 
 SAMPLE_EVERY_S = 0.2
 SAMPLES_OF_A_LIST = 5
-"""Processes that have come in the meantime are sampled a second later."""
+"""The list of processes is refreshed every so many samples, i.e. once per second."""
 GROWN = 1.01
-"""How much more memory than ever before, roughly, is worth an exact look."""
+"""RSS growth over the previous maximum that triggers an exact PSS measurement."""
 IDLE_AFTER_S = QUIET_S + 0.5
-"""Longer than ours waits before it does what nobody waits for."""
+"""Longer than the replicator's delay before it replicates to Chroma."""
 IDLE_CPU_S = 0.05
 PR_SET_CHILD_SUBREAPER = 36
 
 
 def list_trees(pids: Iterable[int]) -> list[psutil.Process]:
-    """The processes and their descendants, each once; without those that are gone."""
+    """List the processes and their descendants without duplicates; skips exited ones."""
     found: dict[int, psutil.Process] = {}
     for pid in pids:
         with suppress(psutil.NoSuchProcess):
@@ -43,7 +42,7 @@ def list_trees(pids: Iterable[int]) -> list[psutil.Process]:
 
 
 def measure_cpu_s(*pids: int) -> float:
-    """User and system time of their trees so far."""
+    """Return the user and system time of the process trees so far."""
     total = 0.0
     for process in list_trees(pids):
         with suppress(psutil.NoSuchProcess):
@@ -52,8 +51,7 @@ def measure_cpu_s(*pids: int) -> float:
 
 
 def measure_embedding_s(*pids: int) -> float:
-    """User and system time so far of those of their own threads that give way: of an engine, those
-    that embed."""
+    """Return the user and system time of the niced threads: in an engine, the embedding threads."""
     total = 0.0
     for pid in pids:
         for thread in psutil.Process(pid).threads():
@@ -64,7 +62,7 @@ def measure_embedding_s(*pids: int) -> float:
 
 
 def measure_memory_mb(*pids: int) -> float:
-    """The PSS of their trees now."""
+    """Return the current PSS of the process trees."""
     total = 0
     for process in list_trees(pids):
         with suppress(psutil.NoSuchProcess, psutil.AccessDenied):
@@ -73,7 +71,7 @@ def measure_memory_mb(*pids: int) -> float:
 
 
 def _measure_rss_mb(processes: Iterable[psutil.Process]) -> float:
-    """Roughly the same, for little: what processes share is counted once for each."""
+    """Return the RSS: cheap, but counts shared pages once per process."""
     total = 0
     for process in processes:
         with suppress(psutil.NoSuchProcess):
@@ -82,7 +80,7 @@ def _measure_rss_mb(processes: Iterable[psutil.Process]) -> float:
 
 
 async def wait_until_idle(*pids: int) -> None:
-    """Until their trees have done nothing for a while."""
+    """Wait until the process trees have used no CPU for a while."""
     used = -math.inf
     while (now := measure_cpu_s(*pids)) - used > IDLE_CPU_S:
         used = now
@@ -96,11 +94,11 @@ class Peak:
 
 @contextmanager
 def watch_memory(*pids: int) -> Iterator[Peak]:
-    """Sample the memory of their trees while the block runs.
+    """Sample the memory of the process trees while the block runs.
 
-    What is sampled is RSS, and PSS only where that is higher than ever: the kernel walks through
-    all of a process's pages for it, and five times a second that would slow down what is measured.
-    So would asking who their descendants are, which takes a look at all processes there are.
+    RSS is sampled five times a second. PSS is only measured when RSS reaches a new maximum:
+    the kernel walks all pages of a process for it, which would slow down the measured process.
+    The list of descendants is refreshed less often, because it requires a scan of all processes.
     """
     peak, stop = Peak(), Event()
 
@@ -126,32 +124,32 @@ def watch_memory(*pids: int) -> Iterator[Peak]:
 
 
 def newest_child(besides: int | None = None) -> int:
-    """The child of this process that was started last, `besides` one that may be its child too."""
+    """Return the most recently started child of this process, excluding the pid `besides`."""
     children = [child for child in psutil.Process().children() if child.pid != besides]
     return int(max(children, key=lambda child: child.create_time()).pid)
 
 
 def adopt_orphans() -> None:
-    """Become the parent of what outlives its parent below us, as an engine in the background does.
+    """Become the subreaper of orphaned descendants, such as the engine in the background.
 
-    So its processor time is known as ours once it has ended, and not taken for that of others.
+    Their CPU time then counts as the benchmark's own after they exit, not as background load.
     """
     libc = ctypes.CDLL(None, use_errno=True)
     if libc.prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0):
-        raise OSError(ctypes.get_errno(), "the orphans of this process can't be adopted")
+        raise OSError(ctypes.get_errno(), "could not become a child subreaper")
 
 
-class Neighbours:
-    """How much of the machine others took while we measured, which slows what is measured."""
+class BackgroundLoad:
+    """CPU share of unrelated programs during a measurement."""
 
     def __init__(self) -> None:
         self._began = perf_counter()
         self._busy_s = _busy_s() - _own_s()
 
     def share(self) -> float:
-        """The part of all cores' time since the beginning, 0 to 1.
+        """Return the share of all cores' time since the start, 0 to 1.
 
-        To be called when all processes that were measured have ended.
+        Call it after all measured processes have exited.
         """
         available_s = (perf_counter() - self._began) * (os.cpu_count() or 1)
         return max(0.0, _busy_s() - _own_s() - self._busy_s) / available_s

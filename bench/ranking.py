@@ -1,4 +1,4 @@
-"""How good rankings are: nDCG and recall among the first ten."""
+"""Ranking metrics: nDCG@10 and recall@10."""
 
 import math
 from collections.abc import Callable, Mapping, Sequence
@@ -6,10 +6,10 @@ from collections.abc import Callable, Mapping, Sequence
 DEPTH = 10
 
 Rankings = Mapping[str, Sequence[str]]
-"""What was found for each query, best first."""
+"""Search results by query, best first."""
 
 Judgements = Mapping[str, frozenset[str]]
-"""What should have been found, where there is anything."""
+"""Relevant results by query; queries without any are omitted."""
 
 
 def mean_ndcg(rankings: Rankings, judgements: Judgements) -> float:

@@ -1,8 +1,8 @@
-"""One part in a process of its own: `python -m bench.runner PART CORPUS PEER QUICK OUTCOME`.
+"""Runner of a single part: `python -m bench.runner PART CORPUS PEER QUICK OUTCOME`.
 
-So one part's memory does not weigh on another's, and a part that fails loses nothing but itself.
-The outcome is written as JSON: the part, when it was measured, how long that took, and how busy
-others kept the machine meanwhile.
+Each part runs in a separate process, so its memory does not affect the next part and a failure
+does not lose the other results. The outcome is written as JSON: the result, the date, the
+duration and the CPU share of unrelated programs.
 """
 
 import json
@@ -19,7 +19,7 @@ from typing import Any
 import anyio
 
 from bench.part import Part, Setting, read_part
-from bench.processes import Neighbours, adopt_orphans
+from bench.processes import BackgroundLoad, adopt_orphans
 
 PARTS = {
     "text": "bench.text.measure",
@@ -27,18 +27,18 @@ PARTS = {
     "judged": "bench.judged",
     "growth": "bench.growth.measure",
 }
-"""The module of each, in the page's order."""
+"""Module of each part, in the order of the page."""
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """A part that was measured, and the circumstances."""
+    """Result of a part, with date, duration and background load."""
 
     part: Part
     day: date
     seconds: float
     others: float
-    """The share of all cores that other programs kept busy meanwhile."""
+    """Share of all cores used by unrelated programs during the run."""
 
     def write(self, file: Path) -> None:
         file.parent.mkdir(parents=True, exist_ok=True)
@@ -57,13 +57,13 @@ def read_outcome(file: Path) -> Outcome:
 
 def main(name: str, corpus: str, peer: str, quick: str, outcome: str) -> None:
     adopt_orphans()
-    neighbours, began = Neighbours(), perf_counter()
+    load, began = BackgroundLoad(), perf_counter()
     measure = import_module(PARTS[name]).measure
     with TemporaryDirectory(prefix="quinion-bench-") as scratch:
         setting = Setting(Path(corpus), Path(scratch), Path(peer), quick == "quick")
         part: Part = anyio.run(measure, setting)
     seconds = perf_counter() - began
-    Outcome(part, datetime.now(UTC).date(), seconds, neighbours.share()).write(Path(outcome))
+    Outcome(part, datetime.now(UTC).date(), seconds, load.share()).write(Path(outcome))
 
 
 if __name__ == "__main__":

@@ -1,12 +1,12 @@
-"""How well scans are told from pictures, how well they are read, and at what cost.
+"""Accuracy and cost of scan detection and OCR.
 
     python -m bench.scans CORPUS
 
-CORPUS is the folder of documents to measure with. `scan_labels.tsv` says what its pages and
-documents are; a label with a box (in points) stands for that part of a page. The limits were
-set on the pages of the set `tuned`; those of the set `held` were looked at afterwards. Pages
-are judged by their pixels alone, without their text layer, so that a drawing with vectors is
-measured as if it had been scanned; documents are judged as the pipeline does.
+CORPUS is the folder of documents to measure with. `scan_labels.tsv` labels its pages and
+documents; a label with a box (in points) refers to that part of a page. The thresholds were tuned
+on the pages of the set `tuned`; the set `held` was held out. Pages are classified by their pixels
+alone, without their text layer, so a vector drawing is measured as if it had been scanned.
+Documents are classified as in the pipeline.
 """
 
 import csv

@@ -1,9 +1,9 @@
-"""Those that are compared, driven alike: child processes, asked one thing at a time.
+"""Sessions with quinion and the peers: child processes that handle one request at a time.
 
-Ours is a real server as desktop clients run it: a command on stdio, which is a relay, and the
-engine in the background that it starts, asked by a real MCP client; so what is timed is what an
-agent waits for. A peer (`plain.py`, `llamaindex.py`) is asked in lines of JSON: it is spared the
-protocol, and the ratios are the lower for it.
+quinion runs as desktop clients run it: a stdio command that relays to the engine, which it starts
+in the background. A real MCP client sends the requests, so the measured time is what an agent
+waits for. A peer (`plain.py`, `llamaindex.py`) reads lines of JSON instead. It has no protocol
+overhead, which lowers the ratios.
 """
 
 import json
@@ -32,26 +32,26 @@ from quinion.store.lock import read_holder
 
 ROOT = Path(__file__).parents[1]
 LONGEST_ANSWER = 1 << 24
-OUR_PACKAGES = ("quinion", "onnxruntime", "ctranslate2", "chromadb", "pymupdf", "mcp")
-"""Those that are installed are named."""
+OUR_PACKAGES = ("quinion", "onnxruntime", "ctranslate2", "openvino", "chromadb", "pymupdf", "mcp")
+"""Packages whose versions are reported, if installed."""
 LEAVING_S = 60.0
 
 
 @dataclass(frozen=True)
 class Session(ABC):
-    """Something that runs and is ready to be asked."""
+    """A running side that accepts requests."""
 
     pids: Sequence[int]
-    """Its processes; those that they start belong to them."""
+    """Root processes; their descendants are counted too."""
     versions: dict[str, str]
 
     @abstractmethod
     async def ingest(self, files: Sequence[Path]) -> int:
-        """Take documents in; how many chunks they gave."""
+        """Ingest documents and return the number of chunks."""
 
     @abstractmethod
     async def search(self, query: str) -> None:
-        """Ask for the ten nearest chunks, and wait for them."""
+        """Search for the ten nearest chunks."""
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ class OurSession(Session):
     client: Client
 
     async def ingest(self, files: Sequence[Path]) -> int:
-        """As `quinion ingest` does it: so many documents under way at once."""
+        """Ingest several documents concurrently, as `quinion ingest` does."""
         pending, counts = iter(files), list[int]()
 
         async def take() -> None:
@@ -96,7 +96,7 @@ class PeerSession(Session):
         await self.call("search", query)
 
     async def call(self, request: str, argument: object) -> dict[str, Any]:
-        """What a method of the peer answers."""
+        """Call a method of the peer and return its answer."""
         assert self.process.stdin is not None
         await self.process.stdin.send(json.dumps({request: argument}).encode() + b"\n")
         return await read_line(self.answers)
@@ -109,7 +109,7 @@ async def read_line(stream: BufferedByteReceiveStream) -> dict[str, Any]:
 
 @asynccontextmanager
 async def run_ours(home: Path, log: Path) -> AsyncIterator[OurSession]:
-    """The Document Store on a home, once it has answered `initialize` and `list_tools`."""
+    """Start the Document Store; ready once it has answered `initialize` and `list_tools`."""
     async with run_server("document-store-mcp", home, log) as (client, pids):
         yield OurSession(pids, dict(our_versions()), client)
 
@@ -118,7 +118,7 @@ async def run_ours(home: Path, log: Path) -> AsyncIterator[OurSession]:
 async def run_server(
     command: str, home: Path, log: Path
 ) -> AsyncIterator[tuple[Client, Sequence[int]]]:
-    """One of our servers, and its two processes; the engine is ended at the end."""
+    """Start a quinion server; yields the client and both pids, and stops the engine on exit."""
     server = StdioServerParameters(
         command=str(Path(sys.executable).with_name(command)),
         env=get_default_environment() | dict(our_variables(home)),
@@ -134,7 +134,7 @@ async def run_server(
 
 
 def our_variables(home: Path) -> Iterator[tuple[str, str]]:
-    """What our processes get from the environment; how ours is set for a trial is kept."""
+    """Environment variables of quinion's processes; keeps any QUINION_* setting of the caller."""
     yield from ((name, text) for name, text in os.environ.items() if name.startswith("QUINION_"))
     yield "QUINION_HOME", str(home)
     yield "CHROMA_PERSIST_DIR", str(find_our_chroma(home))
@@ -147,15 +147,15 @@ def our_versions() -> Iterator[tuple[str, str]]:
 
 
 def find_engine(home: Path) -> int:
-    """The process that has the home, as its lock says."""
+    """Return the pid that holds the lock of the home."""
     holder = read_holder(home)
     if holder is None:
-        raise SystemExit(f"Nobody has {home}, though its server has answered.")
+        raise SystemExit(f"No process holds the lock of {home}, although its server has answered.")
     return holder.pid
 
 
 def stop_engine(home: Path) -> None:
-    """As `quinion stop` does it; and wait until the process is gone."""
+    """Stop the engine as `quinion stop` does, and wait until the process has exited."""
     if holder := read_holder(home):
         with suppress(psutil.NoSuchProcess):
             engine = psutil.Process(holder.pid)
@@ -165,7 +165,7 @@ def stop_engine(home: Path) -> None:
 
 @asynccontextmanager
 async def run_peer(python: Path, module: str, store: Path, log: Path) -> AsyncIterator[PeerSession]:
-    """A module that serves as `peer.py` says, on a folder, once all is imported and loaded."""
+    """Start a module that speaks the protocol of `peer.py`; ready once everything is loaded."""
     command = [str(python), "-m", module, str(store)]
     with log.open("a") as errors:
         async with await anyio.open_process(
@@ -188,5 +188,5 @@ def explain_failure(module: str, log: Path) -> str:
 
 
 def find_our_chroma(home: Path) -> Path:
-    """Where in a home our vectors are."""
+    """Return the Chroma folder of a home."""
     return home / "chroma"

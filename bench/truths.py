@@ -1,4 +1,4 @@
-"""Scanned pages of which it is known what they say, and how much of it a reading got right."""
+"""Scanned pages with ground-truth text, and word accuracy against it."""
 
 import re
 from collections import Counter
@@ -10,7 +10,7 @@ from xml.etree import ElementTree
 
 @dataclass(frozen=True)
 class Truths:
-    """Image files of one kind, and how to get at what each says."""
+    """Image files of one kind, and a function that reads the ground truth of each."""
 
     title: str
     paths: Sequence[Path]
@@ -18,7 +18,7 @@ class Truths:
 
 
 def find_truths(corpus: Path) -> list[Truths]:
-    """All that the corpus has."""
+    """List the ground-truth sets of the corpus."""
     scans = corpus / "scans"
     modern = [
         truth.with_name(truth.name.replace(".truth.hocr", ".png"))
@@ -54,21 +54,21 @@ def word_accuracy(text: str, truth: str) -> float:
 
 
 def words_found(text: str, truth: str) -> float:
-    """The part of the true words that the text has, wherever."""
+    """Return the share of true words that occur anywhere in the text."""
     read, true = split_alike(text, truth)
     return (Counter(read) & Counter(true)).total() / len(true)
 
 
 def split_alike(text: str, truth: str) -> tuple[list[str], list[str]]:
-    """The words of both, without regard to case where the truth knows none."""
+    """Split both into words; upper-case the text if the ground truth is all upper case."""
     read, true = words(text), words(truth)
-    if all(word == word.upper() for word in true):  # as the truth of the receipts has it
+    if all(word == word.upper() for word in true):  # the receipts' ground truth is upper case
         read = [word.upper() for word in read]
     return read, true
 
 
 def words(text: str) -> list[str]:
-    """Words as printed, but for what differs by edition: line ends and quotation marks."""
+    """Split into words, joining hyphenated line ends and normalising quotation marks."""
     joined = re.sub(r"(?<=\w)-\s*\n\s*", "", text)
     return joined.translate(str.maketrans("‘’“”", "''\"\"")).split()
 

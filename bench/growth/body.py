@@ -1,4 +1,4 @@
-"""Growth as the page tells it."""
+"""Claims and Markdown of the growth part."""
 
 import os
 from collections.abc import Collection, Sequence
@@ -15,11 +15,11 @@ UNFILTERED = FILTERS[0].name
 NAMES = [filter_.name for filter_ in (*FILTERS, PART_OF_PATH)]
 ALL = {filter_.name for filter_ in FILTERS}
 TARGETS = {50: 3.0, 99: 5.0}
-"""By percentile; for searches of all kinds together, as many with each filter as with none."""
+"""Target by percentile, for searches of all kinds: equally many per filter, and without one."""
 
 
 def claims_of(run: Run) -> list[Claim]:
-    """What the issue of speed asks for, as far as sizes matter."""
+    """Claims about speed, recall and memory by size."""
     claims: list[Claim] = []
     for size in run.sizes:
         if size.plain:
@@ -53,36 +53,36 @@ def series_of(run: Run) -> dict[str, list[tuple[float, float]]]:
 def write_body(run: Run) -> str:
     return "\n\n".join(
         (
-            "One index of DocVec grows from size to size. Its texts are real (Cranfield, XQuAD), "
-            "over and over; embedding a million would take hours, so each vector is a blend of "
-            "two real ones with some noise. The questions are real, and none is asked twice. "
-            f"Embedding costs {number(run.embed_cpu_ms)} ms of a core for one chunk "
-            f"(`{run.engine}`), and is added to what storing costs.",
+            "One DocVec index grows from size to size. Its texts are real (Cranfield, XQuAD) and "
+            "repeat. Embedding a million would take hours, so each vector is a blend of two real "
+            "ones with some noise. The questions are real, and each is asked once. Embedding "
+            f"takes {number(run.embed_cpu_ms)} ms of CPU time per chunk (`{run.engine}`), which "
+            "is added to the cost of storing.",
             table(("", *(f"{size.chunks:,} chunks" for size in run.sizes)), rows(run)),
-            "Milliseconds from the request's line to the answer's: p50, p99, and recall@10 held "
-            f"against exact search. *{OURS}* is the server as a client meets it. *{BARE}* is its "
-            "engine, asked in lines of JSON as the plain stack is: these two are compared, by as "
-            "many searches with each filter as without. Without one the plain stack is at its "
-            "best, and most of what is left on both sides is embedding the question.",
+            "Milliseconds from request line to answer line: p50, p99, and recall@10 against exact "
+            f"search. *{OURS}* is the server as clients use it. *{BARE}* is its engine, which "
+            "reads lines of JSON like the plain stack; these two are compared, with equally many "
+            "searches for each filter and without one. The plain stack is fastest without a "
+            "filter, where embedding the question takes most of the time on both sides.",
             table(("filter", *(f"{size.chunks:,} chunks" for size in run.sizes)), searches(run)),
-            where_it_ends(run),
+            machine_limits(run),
         )
     )
 
 
-def where_it_ends(run: Run) -> str:
-    """What stops a machine first, by what was measured at the largest size."""
+def machine_limits(run: Run) -> str:
+    """Estimate the limits of one machine from the largest size."""
     largest = run.sizes[-1]
     cores = len(os.sched_getaffinity(0))
     hours = ingest_ms(run, largest) * MILLION / cores / 3_600_000
     fitting = 8_000_000 / writing_kb(largest) / MILLION
     return (
-        "**Where one machine ends.** Time comes first: at this rate a million chunks take "
-        f"{number(hours)} hours to be taken in on {cores} cores. Then memory while documents are "
-        f"taken in, nearly all of it Chroma's graph: 8 GB are enough for {number(fitting)} million "
-        "chunks; a server that only answers needs far less. Time to answer grows with the number "
-        "of chunks, since all codes are compared. Beyond that: a home for each part (by authority, "
-        "by year), or a Chroma server of its own (`CHROMA_URL`)."
+        "**Limits of one machine.** Time is the first limit: at this rate, ingesting a million "
+        f"chunks takes {number(hours)} hours on {cores} cores. Memory during ingest is the second, "
+        f"nearly all of it Chroma's graph: 8 GB are enough for {number(fitting)} million chunks; a "
+        "server that only searches needs far less. Query latency grows with the number of chunks, "
+        "since all binary codes are compared. For larger collections, use one home per part (by "
+        "authority, by year) or a separate Chroma server (`CHROMA_URL`)."
     )
 
 
@@ -92,13 +92,13 @@ def rows(run: Run) -> list[list[str]]:
 
     sizes = run.sizes
     return [
-        row("storing a chunk, ms of a core", [size.filled.cpu_ms for size in sizes]),
-        row("embedding and storing, ms of a core", [ingest_ms(run, size) for size in sizes]),
+        row("storing, CPU ms per chunk", [size.filled.cpu_ms for size in sizes]),
+        row("embedding and storing, CPU ms per chunk", [ingest_ms(run, size) for size in sizes]),
         row("memory while storing, MB", [size.filled.after_mb for size in sizes]),
-        row("  of it for each chunk, kB", [writing_kb(size) for size in sizes]),
-        row("memory while answering, MB", [size.memory_mb for size in sizes]),
-        row("  of it for each chunk, kB", [answering_kb(run, size) for size in sizes]),
-        row("disk, kB for each chunk", [1000 * size.disk_mb / size.chunks for size in sizes]),
+        row("  of it per chunk, kB", [writing_kb(size) for size in sizes]),
+        row("memory while searching, MB", [size.memory_mb for size in sizes]),
+        row("  of it per chunk, kB", [answering_kb(run, size) for size in sizes]),
+        row("disk, kB per chunk", [1000 * size.disk_mb / size.chunks for size in sizes]),
         row("process start to first answer, s", [size.open_s for size in sizes]),
     ]
 
@@ -119,13 +119,13 @@ def cell(size: Size, who: str, name: str) -> str:
 
 
 def latency(size: Size, who: str, name: str, percent: int) -> float:
-    """Over all rounds."""
+    """Return a latency percentile over all rounds."""
     asked = [one for part in size.rounds for one in part]
     return percentile([x.ms for x in asked if x.who == who and x.filter.name == name], percent)
 
 
 def ratios(size: Size, names: Collection[str], percent: int) -> list[float]:
-    """The plain stack's latency over ours under these filters, in each round."""
+    """Return the plain stack's latency divided by quinion's for these filters, by round."""
 
     def reach(part: Sequence[Asked], who: str) -> float:
         times = [one.ms for one in part if one.who == who and one.filter.name in names]
@@ -135,7 +135,7 @@ def ratios(size: Size, names: Collection[str], percent: int) -> list[float]:
 
 
 def filtered_ratios(size: Size) -> list[float]:
-    """The slowest filter's p50 over that without any, in each round."""
+    """Return the slowest filter's p50 divided by that without a filter, by round."""
     found = []
     for part in rounds_with(size, OURS):
         medians = {

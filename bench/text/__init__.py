@@ -1,6 +1,6 @@
-"""Text PDFs: ingest, cold start, memory and search, ours against the plain stack and LlamaIndex.
+"""Text PDFs: ingest, cold start, memory and search against the plain stack and LlamaIndex.
 
-`measure.py` puts it together: `work.py` says on what, `rounds.py` how it is measured, `figures.py`
-what, `stages.py` what each stage takes alone, `agreement.py` whether ours and the plain stack have
-stored the same, and `body.py` tells it.
+`measure.py` is the entry point. `work.py` selects documents and questions, `rounds.py` runs the
+measurements, `figures.py` lists the measured quantities, `stages.py` measures each stage alone,
+`agreement.py` compares the stored chunks with the plain stack's, and `body.py` renders the result.
 """

@@ -1,9 +1,9 @@
-"""Whether ours and the plain stack have stored the same: chunk by chunk, text and vector.
+"""Comparison of the chunks that quinion and the plain stack stored: texts and vectors.
 
     python -m bench.text.agreement OUR_CHROMA PLAIN_CHROMA
 
-Reads the folders of Chroma after both processes have ended. Prints JSON; it is a process of its
-own so that the measuring one stays small.
+Reads both Chroma folders after the processes have exited, and prints JSON. It runs in a separate
+process to keep the measuring process small.
 """
 
 import json
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
     from chromadb.api import ClientAPI
 
 LEAST_COSINE = 0.99
-"""Of an engine that calculates in eight bits; float32 has 1.0000000."""
+"""Required of an int8 engine; float32 reaches 1.0000000."""
 
 Vector = NDArray[np.float32]
 Key = tuple[str, int]
-"""A file and the place of a chunk in it."""
+"""File and index of a chunk."""
 Chunks = dict[Key, tuple[str, Vector]]
 Metadata = Mapping[str, object]
 
@@ -32,23 +32,23 @@ Metadata = Mapping[str, object]
 @dataclass(frozen=True)
 class Agreement:
     chunks: int
-    """On the side that has more."""
+    """Number of chunks on the side that has more."""
     same_texts: int
     different_texts: int
-    """A text that several chunks have counts once."""
+    """Number of distinct texts."""
     cosine_min: float
     cosine_mean: float
     difference_max: float
-    """These three of the vectors of the same texts."""
+    """The cosines and this difference compare the vectors of identical texts."""
 
     @property
     def holds(self) -> bool:
-        """Whether both have stored the same, without which no ratio means anything."""
+        """Whether both stored the same chunks; otherwise the ratios are meaningless."""
         return self.same_texts == self.chunks and self.cosine_min >= LEAST_COSINE
 
 
 def compare(ours: Chunks, plain: Chunks) -> Agreement:
-    """Put the chunks of both side by side."""
+    """Compare the chunks of both sides."""
     both = ours.keys() & plain.keys()
     same = [(ours[key][1], plain[key][1]) for key in sorted(both) if ours[key][0] == plain[key][0]]
     cosines = [cosine(one, other) for one, other in same]
@@ -82,7 +82,7 @@ def read_plain(folder: Path) -> Chunks:
 
 
 def connect(folder: Path) -> "ClientAPI":
-    # Here, not above: the measuring process has this module too, and is to stay small.
+    # Imported late: the measuring process also imports this module and must stay small.
     import chromadb
     from chromadb.config import Settings
 

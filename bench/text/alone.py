@@ -1,9 +1,9 @@
-"""The stages of ingest by themselves: the engine's own functions, without a server around them.
+"""Ingest stages in isolation: the engine's functions without a server.
 
     python -m bench.text.alone HOME
 
-Configured as the server's, with as many documents under way. It is asked as a peer is (`peer.py`);
-each answer is what a stage took of this process and its workers.
+The configuration and concurrency are those of the server. It answers requests like a peer
+(`peer.py`); each answer is the time that a stage took in this process and its workers.
 """
 
 import os
@@ -50,7 +50,7 @@ from quinion.settings import Settings
 
 @dataclass
 class Held:
-    """A document on its way."""
+    """A document between two stages."""
 
     source: Source
     reading: ExtractedDocument
@@ -59,7 +59,7 @@ class Held:
 
 
 class Stages:
-    """An engine on a home, and the documents that it was asked for."""
+    """The stages of one engine, with the documents in progress."""
 
     def __init__(self, portal: BlockingPortal, engine: Engine) -> None:
         self._portal = portal
@@ -79,7 +79,7 @@ class Stages:
         return self._cost(self._embed, files)
 
     def store(self, files: Sequence[str]) -> Mapping[str, float]:
-        """The last one: what was held of the documents is let go."""
+        """Run the last stage, then release the documents."""
         cost = self._cost(self._store, files)
         self._held.clear()
         return cost
@@ -137,7 +137,7 @@ class Stages:
 
 
 async def for_each(stage: Callable[[str], Awaitable[None]], files: Sequence[str]) -> None:
-    """As many at once as there are under way when a folder is ingested."""
+    """Run a stage with the concurrency of `quinion ingest`."""
     pending = iter(files)
 
     async def take() -> None:
@@ -151,7 +151,7 @@ async def for_each(stage: Callable[[str], Awaitable[None]], files: Sequence[str]
 
 @contextmanager
 def measuring(cost: dict[str, Any]) -> Iterator[None]:
-    """What the block takes of this process and its children."""
+    """Measure the time that the block takes in this process and its children."""
     cpu_s, embedding_cpu_s = measure_cpu_s(os.getpid()), measure_embedding_s(os.getpid())
     began = perf_counter()
     yield

@@ -1,4 +1,4 @@
-"""What was measured on text PDFs, as claims and as Markdown."""
+"""Claims and Markdown of the text PDF part."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,54 +14,54 @@ from bench.text.stages import STAGES, Alone, Cost
 from bench.text.work import Work
 
 HOW_TO_READ = """\
-- **Ours is the whole server** as desktop clients run it: `document-store-mcp` on stdio and the \
-engine that it starts in the background, asked by an MCP client, with journal, registry, worker \
-processes and classification. The peers are bare scripts, asked in lines of JSON.
-- **ingest** is everything from the first request to the last answer, with the model loaded. Ours \
-has three documents under way, as `quinion ingest` has; the peers take one after the other. \
-LlamaIndex splits page by page, so its chunks are others; compare pages with it. *Processor time* \
-is user and system time of all processes.
-- **after the answer**: quinion's ledger has the chunks then, and they are found; Chroma's copy \
-follows when nobody has written for five seconds, or while others write if it is 10,000 records \
-behind. The next side waits for that, and it is not in the figures above it; *storing* below has \
-both.
-- **empty store** has the first start of all in it, at which quinion writes its own form of the \
-model and tries out the engines.
-- **cold start** is a new client on a store with documents, where no engine runs, up to the answer \
-to a first question. The files are in the system's cache on all sides.
-- **ready** means for ours that `initialize` and `list_tools` are answered, with nothing loaded \
-yet; for the peers that all is imported and loaded. Compare cold starts rather than this.
-- **query** is each question of the set once, and **asked before** the same ones once more; ten \
-results each.
-- **memory** is the sum of PSS over all processes, workers included, at its highest: it is \
-measured whenever their RSS, which is looked at five times a second, is higher than before. PSS \
-counts a page that several processes share once, divided among them."""
+- **quinion runs as desktop clients run it**: `document-store-mcp` on stdio and the engine that it \
+starts in the background, driven by an MCP client, with journal, registry, worker processes and \
+classification. The peers are plain scripts that read lines of JSON.
+- **ingest** is the time from the first request to the last answer, with the model loaded. quinion \
+ingests three documents concurrently, as `quinion ingest` does; the peers ingest one after the \
+other. LlamaIndex splits page by page, so its chunks differ; compare its pages/s. *CPU time* is \
+user and system time of all processes.
+- **after the answer**: the chunks are then stored in quinion's index and searchable. They are \
+replicated to Chroma after five seconds without a write, or during writes once it is 10,000 \
+records behind. The next side waits for that. This cost is not part of the rows above; *storing* \
+below includes it.
+- **empty store** includes the first start on a machine, at which quinion converts the model and \
+benchmarks the engines.
+- **cold start** is the time until a new client gets its first answer from a store with documents \
+while no engine is running. The files are in the page cache on all sides.
+- **ready** means for quinion that `initialize` and `list_tools` are answered, with nothing loaded \
+yet; for the peers, that everything is imported and loaded. Compare cold starts instead.
+- **query** is each question of the set once, and **repeated query** the same questions a second \
+time; ten results each.
+- **memory** is the peak of PSS over all processes, workers included. RSS is sampled five times a \
+second, and PSS is measured whenever RSS reaches a new maximum. PSS divides a shared page among \
+its processes."""
 
 
 @dataclass(frozen=True)
 class Run:
-    """What there is to tell."""
+    """Everything that the page shows."""
 
     work: Work
     ours: Side
     peers: Sequence[Side]
-    """The plain stack first."""
+    """The plain stack, then the others."""
     stages: Sequence[Alone]
-    """By round."""
+    """Stage costs by round."""
     agreement: Agreement
-    """Of ours and the plain stack."""
+    """Agreement of quinion and the plain stack."""
 
     def against(self, peer: Side, quantity: Quantity) -> list[float]:
-        """How many times better ours is, round by round."""
+        """Return quinion's advantage over the peer by round."""
         return ratios(quantity, self.ours.series[quantity], peer.series[quantity])
 
     def shares(self) -> list[float]:
-        """Of the speed that embedding alone would have, by the clock, round by round."""
+        """Return the share of the speed of embedding alone, by wall time and round."""
         took = zip(self.stages, self.ours.series[figures.INGEST], strict=True)
         return [alone.costs["embed"].wall_s / wall_s for alone, wall_s in took]
 
     def shares_at_one_speed(self) -> list[float]:
-        """The same with a processor that is as fast at both."""
+        """Return the same share, corrected for changes in the speed of the machine."""
         took = zip(self.stages, self.ours.series[figures.EMBEDDING_CPU], strict=True)
         slower = [cpu_s / alone.costs["embed"].embedding_cpu_s for alone, cpu_s in took]
         return [share * times for share, times in zip(self.shares(), slower, strict=True)]
@@ -84,12 +84,12 @@ def claims_of(run: Run) -> list[Claim]:
             for peer in others
         ],
         claim(
-            "text PDFs end to end, share of what the embedding engine alone gives, at one speed",
+            "text PDFs end to end, share of the speed of embedding alone, at one speed",
             run.shares_at_one_speed(),
             unit="",
             target=0.9,
         ),
-        claim("the same share by the clock, whatever the machine's speed", run.shares(), unit=""),
+        claim("the same share by wall time, uncorrected", run.shares(), unit=""),
         claim(
             "cold start to first answer, against the plain stack",
             run.against(plain, figures.COLD),
@@ -132,8 +132,8 @@ def _documents(run: Run) -> str:
         f"{len(run.work.files)} PDFs with {run.work.page_count:,} pages, after "
         f"{len(run.work.warm_up)} short ones that are not counted, and "
         f"{len(run.work.questions)} questions; {count} "
-        f"{'round' if count == 1 else 'rounds'} with empty stores. Ours embeds with "
-        f"{engines}. A ratio above 1 means that quinion is better: quicker, or smaller."
+        f"{'round' if count == 1 else 'rounds'} with empty stores. quinion embeds with "
+        f"{engines}. A ratio above 1 means that quinion is better: faster, or smaller."
     )
 
 
@@ -161,11 +161,11 @@ def _line(run: Run, quantity: Quantity) -> list[str]:
 def _agreement(run: Run) -> str:
     found = run.agreement
     return (
-        f"The same in ours and in the plain stack: {found.same_texts:,} of {found.chunks:,} chunk "
-        f"texts, character for character ({found.different_texts:,} different ones: ours embeds a "
-        "text that it met lately only once); cosine of their vectors at least "
-        f"{found.cosine_min:.7f}, {found.cosine_mean:.7f} on average (at least {LEAST_COSINE} is "
-        f"asked for); no component differs by more than {found.difference_max:.1g}."
+        f"Identical in quinion and the plain stack: {found.same_texts:,} of {found.chunks:,} chunk "
+        f"texts, character for character ({found.different_texts:,} distinct ones; quinion caches "
+        "recent texts and embeds them once). The cosine of their vectors is at least "
+        f"{found.cosine_min:.7f}, {found.cosine_mean:.7f} on average (required: at least "
+        f"{LEAST_COSINE}); no component differs by more than {found.difference_max:.1g}."
     )
 
 
@@ -175,17 +175,17 @@ def _stages(run: Run) -> str:
     costs = {name: _median([alone.costs[name] for alone in run.stages]) for name in STAGES}
     whole = Cost(median(took_s), median(cpu_ms) * chunks / 1000)
     rows = [(STAGES[name], cost) for name, cost in costs.items()]
-    rows.append(("**the server, all of it**", whole))
+    rows.append(("**the server, all stages**", whole))
     return (
-        "The same documents through the engine's own functions, one stage after the other, in "
-        "turns with the server. If all else were hidden behind embedding, all of it would take as "
-        "long as that alone; but all else competes with it for the same cores. Both are measured "
-        "seconds apart, and a processor that is shared with strangers may be a tenth slower by "
-        "then. So *at one speed* the share is multiplied by what the embedding threads themselves "
-        "took in the server, of what the same texts took them alone. That leaves out, too, that "
-        "embedding is a little slower while pages are read beside it.\n\n"
+        "The same documents run through the engine's functions, one stage after the other, "
+        "alternating with the server. If embedding hid all other work, the server would take as "
+        "long as embedding alone; but the other stages compete with it for the same cores. The two "
+        "are measured seconds apart, and a shared machine may be a tenth slower by then. The share "
+        "*at one speed* corrects for that: it is multiplied by the CPU time of the embedding "
+        "threads in the server, divided by their CPU time alone for the same texts. This also "
+        "removes the small slowdown of embedding while pages are read concurrently.\n\n"
         + table(
-            ("stage", "wall time", "processor time", "of all, wall", "chunks/s"),
+            ("stage", "wall time", "CPU time", "share of wall time", "chunks/s"),
             [
                 (
                     name,

@@ -1,4 +1,4 @@
-"""The part `text`, from the documents to what the page says of them."""
+"""Entry point of the part `text`."""
 
 import sys
 from functools import partial
@@ -13,14 +13,14 @@ from bench.text.work import find_work, run_module
 
 ROUNDS = 3
 COLD_STARTS = 3
-"""In each round."""
+"""Cold starts per round."""
 
 
 async def measure(setting: Setting) -> Part:
-    """All of it; a quick run is one round of little, without LlamaIndex."""
+    """Run all rounds; a quick run is one small round without LlamaIndex."""
     plain = Side("plain stack", partial(run_peer, setting.peer, "bench.plain"), setting.scratch)
     llama = Side("LlamaIndex", partial(run_peer, setting.peer, "bench.llamaindex"), setting.scratch)
-    ours = Side("quinion", run_ours, setting.scratch, remembers=True, goes_on=True)
+    ours = Side("quinion", run_ours, setting.scratch, deduplicates=True, works_on=True)
     peers = [plain] if setting.quick else [plain, llama]
     work = find_work(setting.corpus, quick=setting.quick)
     rounds, cold_starts = (1, 1) if setting.quick else (ROUNDS, COLD_STARTS)
@@ -37,7 +37,7 @@ async def measure(setting: Setting) -> Part:
 
 
 def compare(ours: Side, plain: Side) -> Agreement:
-    """Whether both have the same after the first round, without which no ratio means anything."""
+    """Check that both stored the same chunks in the first round; else ratios are meaningless."""
     folders = find_our_chroma(ours.store(0)), plain.store(0)
     agreement = Agreement(**run_module("bench.text.agreement", *map(str, folders)))
     if not agreement.holds:

@@ -1,7 +1,7 @@
 """One round: empty stores, new processes, every document, every question.
 
-All sides run at once and take turns: a portion of the documents to one, the same to the next,
-and the one that begins is another each time. So whatever else the machine does falls on all.
+All sides run at once and alternate: each ingests the same portion of documents in turn, and a
+different side starts each time. Background load therefore affects all sides alike.
 """
 
 import sys
@@ -28,7 +28,7 @@ from bench.text.stages import Alone, StagesSession, run_stages
 from bench.text.work import Work
 
 FIRST_QUESTION = "What is this about?"
-"""Not counted: at it all sides load what they load late."""
+"""Not counted: it triggers lazy loading on all sides."""
 
 Start = Callable[[Path, Path], AbstractAsyncContextManager[Session]]
 T = TypeVar("T")
@@ -36,15 +36,15 @@ T = TypeVar("T")
 
 @dataclass
 class Side:
-    """One of those compared: how it is started, and what has been measured of it."""
+    """A compared side: how to start it, and its measurements."""
 
     name: str
     start: Start
     folder: Path
-    remembers: bool = False
-    """Whether it knows a document again, so that ingesting it twice is not adding it twice."""
-    goes_on: bool = False
-    """Whether it is still at work when it has answered: then the others wait."""
+    deduplicates: bool = False
+    """Whether it recognises a document that is already stored."""
+    works_on: bool = False
+    """Whether it continues to work after its answer; the next side then waits for it."""
     series: Series = field(default_factory=lambda: defaultdict(list))
     versions: dict[str, str] = field(default_factory=dict)
 
@@ -60,7 +60,7 @@ class Side:
 
 @dataclass
 class Tally:
-    """What a session has been seen to take in this round."""
+    """Costs of one session in this round."""
 
     side: Side
     session: Session
@@ -80,7 +80,7 @@ class Tally:
             self.wall_s += perf_counter() - began
             print(f"  {self.side.name}: {self.chunks} chunks, {self.wall_s:.1f} s", file=sys.stderr)
             answered_cpu_s = measure_cpu_s(*self.session.pids)
-            if self.side.goes_on:
+            if self.side.works_on:
                 await wait_until_idle(*self.session.pids)
         self.cpu_s += answered_cpu_s - cpu_s
         self.embedding_cpu_s += measure_embedding_s(*self.session.pids) - embedding_cpu_s
@@ -88,13 +88,13 @@ class Tally:
         self.peak_mb = max(self.peak_mb, peak.megabytes)
 
 
-class Turns:
-    """Who begins: each time the next one."""
+class Rotation:
+    """Order of the sides: a different one starts each time."""
 
     def __init__(self, first: int) -> None:
         self._numbers = count(first)
 
-    def take(self, sides: Sequence[T]) -> list[T]:
+    def next(self, sides: Sequence[T]) -> list[T]:
         begin = next(self._numbers) % len(sides)
         return [*sides[begin:], *sides[:begin]]
 
@@ -102,26 +102,26 @@ class Turns:
 async def run_round(
     ours: Side, peers: Sequence[Side], number: int, work: Work, cold_starts: int
 ) -> Alone:
-    """Measure everything once: what the stages cost is returned, the rest noted with the sides."""
-    turns, sides = Turns(number), [*peers, ours]
+    """Measure everything once; returns the stage costs and records the rest in the sides."""
+    rotation, sides = Rotation(number), [*peers, ours]
     async with AsyncExitStack() as stack:
         tallies = [
-            await open_store(stack, side, number, work.warm_up) for side in turns.take(sides)
+            await open_store(stack, side, number, work.warm_up) for side in rotation.next(sides)
         ]
         stages = await stack.enter_async_context(run_stages(ours.store(number), work.warm_up))
         for portion in work.portions:
             taking: list[Tally | StagesSession] = [*tallies, stages]
-            for one in turns.take(taking):
+            for one in rotation.next(taking):
                 await one.ingest(portion)
         for tally in tallies:
             note_ingest(tally, work.page_count)
         for tally in tallies:
             await tally.session.search(FIRST_QUESTION)
-        await ask(tallies, turns, work.questions, figures.QUERY_P50, figures.QUERY_P99)
-        await ask(tallies, turns, work.questions, figures.REPEATED_P50, figures.REPEATED_P99)
-        await ingest_again([tally for tally in tallies if tally.side.remembers], work)
+        await ask(tallies, rotation, work.questions, figures.QUERY_P50, figures.QUERY_P99)
+        await ask(tallies, rotation, work.questions, figures.REPEATED_P50, figures.REPEATED_P99)
+        await ingest_again([tally for tally in tallies if tally.side.deduplicates], work)
     for attempt in range(cold_starts):
-        for side in turns.take(sides):
+        for side in rotation.next(sides):
             await start_cold(side, number, work.questions[attempt])
     return stages.alone
 
@@ -129,7 +129,7 @@ async def run_round(
 async def open_store(
     stack: AsyncExitStack, side: Side, number: int, warm_up: Sequence[Path]
 ) -> Tally:
-    """Start on an empty store and ingest what is not counted."""
+    """Start a side on an empty store and ingest the warm-up documents."""
     began = perf_counter()
     session = await stack.enter_async_context(side.open(number))
     ready = perf_counter()
@@ -149,16 +149,20 @@ def note_ingest(tally: Tally, page_count: int) -> None:
     tally.side.note(figures.CHUNK_CPU, 1000 * tally.cpu_s / tally.chunks)
     tally.side.note(figures.PEAK, tally.peak_mb)
     tally.side.note(figures.EMBEDDING_CPU, tally.embedding_cpu_s)
-    if tally.side.goes_on:
+    if tally.side.works_on:
         tally.side.note(figures.BEHIND_CPU, 1000 * tally.behind_cpu_s / tally.chunks)
 
 
 async def ask(
-    tallies: Sequence[Tally], turns: Turns, questions: Sequence[str], p50: Quantity, p99: Quantity
+    tallies: Sequence[Tally],
+    rotation: Rotation,
+    questions: Sequence[str],
+    p50: Quantity,
+    p99: Quantity,
 ) -> None:
     latencies_ms: dict[str, list[float]] = defaultdict(list)
     for question in questions:
-        for tally in turns.take(tallies):
+        for tally in rotation.next(tallies):
             began = perf_counter()
             await tally.session.search(question)
             latencies_ms[tally.side.name].append(1000 * (perf_counter() - began))
@@ -168,7 +172,7 @@ async def ask(
 
 
 async def ingest_again(tallies: Sequence[Tally], work: Work) -> None:
-    """The unchanged documents once more."""
+    """Ingest the unchanged documents again."""
     for tally in tallies:
         began = perf_counter()
         await tally.session.ingest(work.files)
@@ -176,7 +180,7 @@ async def ingest_again(tallies: Sequence[Tally], work: Work) -> None:
 
 
 async def start_cold(side: Side, number: int, question: str) -> None:
-    """A new process on a store with documents, up to its first answer."""
+    """Start a new process on a filled store and measure the time to its first answer."""
     began = perf_counter()
     async with side.open(number) as session:
         side.note(figures.READY, perf_counter() - began)

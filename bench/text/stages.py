@@ -1,8 +1,8 @@
-"""Each stage of ingest alone, on the same documents: where the next bottleneck is.
+"""Cost of each ingest stage alone, to find the next bottleneck.
 
-Reading pages in workers, chunking, embedding, storing: one after the other instead of overlapping.
-What embedding alone takes is what ingest as a whole can't be quicker than. `alone.py` is what is
-measured.
+Reading pages in workers, chunking, embedding and storing run one after the other instead of
+overlapping. The time of embedding alone is a lower bound for ingest. `alone.py` is the measured
+process.
 """
 
 import shutil
@@ -23,7 +23,7 @@ STAGES = {
     "embed": "embedding, all cores",
     "store": "storing, Chroma's copy too",
 }
-"""What is asked for, in this order, and what it is called."""
+"""Requests in execution order, with their display names."""
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class Cost:
     wall_s: float = 0.0
     cpu_s: float = 0.0
     embedding_cpu_s: float = 0.0
-    """Of the threads that embed."""
+    """CPU time of the embedding threads."""
 
     def __add__(self, other: "Cost") -> "Cost":
         return Cost(
@@ -43,7 +43,7 @@ class Cost:
 
 @dataclass
 class Alone:
-    """What each stage took, and what embeds."""
+    """Costs of each stage, and the fingerprint of the embedding engine."""
 
     engine: str = ""
     costs: dict[str, Cost] = field(default_factory=lambda: defaultdict(Cost))
@@ -51,14 +51,14 @@ class Alone:
 
 @dataclass
 class StagesSession:
-    """Documents to be taken through all stages, and what that cost."""
+    """Session that runs documents through all stages and adds up the costs."""
 
     session: PeerSession
     alone: Alone = field(default_factory=Alone)
 
     async def ingest(self, files: Sequence[Path]) -> None:
-        """Take the documents through one stage after the other."""
-        with watch_memory(*self.session.pids):  # not wanted, but the sides bear it too
+        """Run the documents through one stage after the other."""
+        with watch_memory(*self.session.pids):  # unused, but the sides have this overhead too
             for stage in STAGES:
                 answer = await self.session.call(stage, [str(file) for file in files])
                 self.alone.costs[stage] += Cost(**answer)
@@ -66,9 +66,9 @@ class StagesSession:
 
 @asynccontextmanager
 async def run_stages(home: Path, warm_up: Sequence[Path]) -> AsyncIterator[StagesSession]:
-    """An engine on an empty home beside our server's `home`, with what that has of the model.
+    """Start the stages on an empty home with a copy of the server's model files.
 
-    So it embeds with the same, whatever was chosen there. What is ingested first is not counted.
+    It therefore embeds with the same engine as the server. The warm-up is not counted.
     """
     own = home.with_name(f"{home.name}-stages")
     shutil.copytree(Settings(home=home).models, Settings(home=own).models)

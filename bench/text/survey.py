@@ -1,11 +1,11 @@
-"""Which documents all sides can be measured on.
+"""Selection of the documents that all sides can ingest.
 
     python -m bench.text.survey FOLDER LONGEST
 
-The peers have no OCR, so a document with a page that would need it is left out on all sides, and
-so is one that images cover (a drawing, a map, a scan), which our server looks at more closely, and
-one with more than LONGEST pages. Prints JSON; it is a process of its own so that the measuring
-one stays small.
+The peers have no OCR, so documents with a page that needs OCR are excluded. So are documents
+covered by images (drawings, maps, scans), which quinion inspects more closely, and documents with
+more than LONGEST pages. Prints JSON. It runs in a separate process to keep the measuring process
+small.
 """
 
 import json
@@ -24,15 +24,15 @@ class Document:
     file: str
     page_count: int
     left_out: str
-    """Why; empty if it is measured."""
+    """Reason for exclusion; empty if the document is measured."""
 
 
 def survey(folder: Path, longest: int) -> list[Document]:
-    """Every PDF below the folder."""
-    return [look_at(file, longest) for file in sorted(folder.rglob("*.pdf"))]
+    """Check every PDF below the folder."""
+    return [check(file, longest) for file in sorted(folder.rglob("*.pdf"))]
 
 
-def look_at(file: Path, longest: int) -> Document:
+def check(file: Path, longest: int) -> Document:
     options = Options(ocr=False)
     try:
         inspection = inspect(file, options)

@@ -1,4 +1,4 @@
-"""What all sides are given to do: the documents, in portions, and the questions."""
+"""Workload of all sides: documents in portions, and questions."""
 
 import json
 import subprocess
@@ -11,27 +11,27 @@ from typing import Any
 ROOT = Path(__file__).parents[2]
 QUESTIONS = "qa_coventry_nppf.json"
 PORTIONS = 4
-"""By which sides take turns: few enough that several documents are nearly always under way."""
+"""Portions per round; few enough that several documents are nearly always in progress."""
 WARM_UP_DOCUMENTS = 3
 QUICK_PAGES = 8
 QUICK_DOCUMENTS = 3
 QUICK_QUESTIONS = 10
 
 Document = dict[str, Any]
-"""As `survey.py` prints it."""
+"""A document as printed by `survey.py`."""
 
 
 @dataclass(frozen=True)
 class Work:
     warm_up: Sequence[Path]
-    """Ingested before the others and not counted: one, then the others of them at once, so that all
-    sides have loaded what they load late, and ours has started its workers."""
+    """Documents ingested first and not counted: one, then the others at once. All sides then have
+    finished lazy loading, and quinion has started its workers."""
     portions: Sequence[Sequence[Path]]
     page_count: int
-    """Of the portions."""
+    """Pages of all portions."""
     questions: Sequence[str]
     left_out: Mapping[str, Sequence[str]]
-    """The documents that are not measured, by the reason."""
+    """Excluded documents by reason."""
 
     @property
     def files(self) -> list[Path]:
@@ -39,7 +39,7 @@ class Work:
 
 
 def find_work(corpus: Path, *, quick: bool) -> Work:
-    """The corpus' documents that have text, the shortest ones first, and its questions."""
+    """Select the documents with text, shortest first, and the questions of the corpus."""
     folder = find_documents(corpus)
     documents = run_module(
         "bench.text.survey", str(folder), str(QUICK_PAGES if quick else sys.maxsize)
@@ -62,15 +62,15 @@ def find_work(corpus: Path, *, quick: bool) -> Work:
 
 
 def find_documents(corpus: Path) -> Path:
-    """The planning documents of the corpus, or the folder itself if it is that of them."""
+    """Return the folder of planning documents: `planning` in the corpus, or the corpus itself."""
     folder = corpus / "planning" if (corpus / "planning").is_dir() else corpus
     if not (folder / QUESTIONS).is_file():
-        raise SystemExit(f"There is no planning/{QUESTIONS} in {corpus}. Give the corpus' folder.")
+        raise SystemExit(f"planning/{QUESTIONS} not found in {corpus}. Pass the corpus folder.")
     return folder.resolve()
 
 
 def group_left_out(documents: Sequence[Document], folder: Path) -> dict[str, list[str]]:
-    """The names of the documents that are not measured, by the reason."""
+    """Group the names of the excluded documents by reason."""
     groups: dict[str, list[str]] = {}
     for document in documents:
         if reason := document["left_out"]:
@@ -79,7 +79,7 @@ def group_left_out(documents: Sequence[Document], folder: Path) -> dict[str, lis
 
 
 def run_module(module: str, *arguments: str) -> Any:
-    """What a module of ours prints as JSON, run in a process of its own."""
+    """Run a module in a separate process and return the JSON that it prints."""
     command = [sys.executable, "-m", module, *arguments]
     done = subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.PIPE)
     return json.loads(done.stdout)

@@ -82,7 +82,7 @@ def test_the_page_has_every_part_and_names_those_that_failed(tmp_path: Path) -> 
     write_page(tmp_path, [OUTCOME], ["growth"])
     page = (tmp_path / "benchmarks.md").read_text()
     assert "\n## Text\n\nA table.\n" in page
-    assert "because it failed: growth." in page
+    assert "because the part failed: growth." in page
     assert "| text | 15 November 2026 | 1.50 min | 25% |" in page
     assert "(benchmarks.svg)" in page
 
