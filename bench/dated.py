@@ -1,10 +1,10 @@
-"""What a date costs: dated against undated searches of the Policy KB, at many chunks.
+"""Cost of dated against undated searches of the Policy KB, with many chunks.
 
     python -m bench.dated [--chunks 100000] [--queries 300]
 
-The chunks are made up (random unit vectors around a few hundred centres, the specs' metadata), so
-nothing but the search is measured: registry, filter and Chroma, without MCP around it. Dated and
-undated searches take turns, so that whatever else the machine does falls on both.
+The chunks are synthetic (random unit vectors around a few hundred centres, the specs' metadata),
+so only the search is measured: registry, filter and Chroma, without MCP. Dated and undated
+searches alternate, so background load affects both alike.
 """
 
 import argparse
@@ -55,7 +55,7 @@ def make_vectors(count: int, dice: np.random.Generator, centres: Vectors) -> Vec
 
 
 async def fill(knowledge: KnowledgeBase, chunks: int) -> None:
-    """Policies with four revisions each, until there are so many chunks."""
+    """Store policies with four revisions each, until the number of chunks is reached."""
     dice = np.random.default_rng(1)
     centres = dice.normal(size=(CENTRES, DIMENSIONS)).astype(np.float32)
     centres /= np.linalg.norm(centres, axis=1, keepdims=True)
@@ -100,7 +100,7 @@ async def measure(chunks: int, queries: int) -> float:
             knowledge = policy_kb.open_knowledge(engine)
             begun = perf_counter()
             await fill(knowledge, chunks)
-            print(f"{chunks:,} chunks were stored in {perf_counter() - begun:.0f} s")
+            print(f"{chunks:,} chunks stored in {perf_counter() - begun:.0f} s")
             dated: list[float] = []
             undated: list[float] = []
             for turn in range(queries + 20):
@@ -108,7 +108,7 @@ async def measure(chunks: int, queries: int) -> float:
                 day = date(dice.randint(2013, 2026), dice.randint(1, 12), dice.randint(1, 28))
                 with_date = await timed(lambda: knowledge.search(query, 10, [], day))  # noqa: B023
                 without = await timed(lambda: knowledge.search(query, 10, [], None))  # noqa: B023
-                if turn >= 20:  # the first ones warm up
+                if turn >= 20:  # warm-up
                     dated.append(with_date)
                     undated.append(without)
     print("| search | p50 ms | p99 ms |\n|---|---|---|")

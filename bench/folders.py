@@ -1,11 +1,11 @@
-"""DocVec on the standard library of the Python that runs this.
+"""DocVec on the standard library of the running Python.
 
     python -m bench.folders [--parts 6] [--part-files 12] [--whole]
 
-Without --whole, samples of its files are indexed by ours and by the plain stack, part by part in
-turns, so that whatever else the machine does falls on both. With --whole, all of it is indexed by
-ours: how long that takes, a second run, and a run after one file was touched; whether every
-character of every file is in some chunk; and how long searches take, with and without filters.
+Without --whole, DocVec and the plain stack index samples of its files. They alternate part by part,
+so background load affects both alike. With --whole, DocVec indexes everything. This measures the
+first run, a second run and a run after one file changed, checks that every character of every file
+is in a chunk, and times searches with and without filters.
 """
 
 import argparse
@@ -43,7 +43,7 @@ FILTERS: dict[str, dict[str, Any] | None] = {
 
 
 def list_library() -> list[Path]:
-    """The files of the standard library that DocVec reads, without what was installed into it."""
+    """List the files of the standard library that DocVec indexes, without site-packages."""
     library = Path(sysconfig.get_path("stdlib"))
     return sorted(
         path
@@ -61,24 +61,24 @@ def copy(files: list[Path], folder: Path) -> None:
 
 
 def run_docvec(home: Path) -> AbstractAsyncContextManager[tuple[Client, Sequence[int]]]:
-    """Our server, and its processes."""
+    """Start DocVec; yields the client and the pids."""
     return run_server("docvec-mcp", home, home.parent / "docvec.log")
 
 
 async def call(client: Client, tool: str, **arguments: Any) -> dict[str, Any]:
     answer = (await client.call_tool(tool, arguments)).structured_content
     if answer is None or not answer["success"]:
-        raise SystemExit(f"{tool} was answered with {answer}.")
+        raise SystemExit(f"{tool} failed: {answer}")
     return cast(dict[str, Any], answer["data"])
 
 
 async def compare(parts: int, part_files: int, python: Path, scratch: Path) -> None:
-    """Index the same samples by both, in turns."""
+    """Index the same samples with both, alternating."""
     files = [file for file in list_library() if file.suffix == ".py"]
     step = max(1, len(files) // (parts * part_files))
     chosen = files[::step][: parts * part_files]
     folders = [scratch / f"part-{number}" for number in range(parts + 1)]
-    copy(files[1:4], folders[0])  # at these both load what they load late
+    copy(files[1:4], folders[0])  # warm-up: lazy loading on both sides
     for number, folder in enumerate(folders[1:]):
         copy(chosen[number::parts], folder)
     async with (
@@ -109,7 +109,7 @@ async def compare(parts: int, part_files: int, python: Path, scratch: Path) -> N
         print(f"{unit} time, plain over ours: {statistics.median(found):.2f} ({spread})")
 
 
-async def index_whole(scratch: Path) -> None:
+async def index_all(scratch: Path) -> None:
     """Index everything, again, and after a change; then search."""
     files = list_library()
     folder = scratch / "library"
@@ -124,7 +124,7 @@ async def index_whole(scratch: Path) -> None:
         await timed(client, pids, folder, "one file changed")
         print(f"second run over first: {second / first:.4f}; peak memory {peak.megabytes:.0f} MB")
         await search(client, files)
-    await check_nothing_is_lost(home, folder)
+    await check_completeness(home, folder)
 
 
 async def timed(client: Client, pids: Sequence[int], folder: Path, name: str) -> float:
@@ -143,7 +143,7 @@ async def timed(client: Client, pids: Sequence[int], folder: Path, name: str) ->
 
 
 async def search(client: Client, files: list[Path]) -> None:
-    """How long searches take; filtered and unfiltered ones take turns."""
+    """Time searches; filtered and unfiltered ones alternate."""
     queries = list(first_sentences(files))
     latencies: dict[str, list[float]] = defaultdict(list)
     for query in queries:
@@ -164,7 +164,7 @@ async def search(client: Client, files: list[Path]) -> None:
 
 
 def first_sentences(files: list[Path]) -> Iterator[str]:
-    """Questions that such a library is asked: what its modules say they are for."""
+    """Yield realistic queries: the first sentences of the modules' docstrings."""
     found = 0
     for file in files[:: max(1, len(files) // (3 * QUERIES))]:
         _, opened, rest = file.read_text("utf-8", "replace").partition('"""')
@@ -174,8 +174,8 @@ def first_sentences(files: list[Path]) -> Iterator[str]:
             yield sentence[:200]
 
 
-async def check_nothing_is_lost(home: Path, folder: Path) -> None:
-    """Each character of each file, blanks aside, stands in its chunks, in order."""
+async def check_completeness(home: Path, folder: Path) -> None:
+    """Check that the chunks of each file contain all its characters in order, except blanks."""
     texts: dict[str, list[tuple[int, str]]] = defaultdict(list)
     async with open_engine(Settings(home=home)) as engine:
         for record in await engine.get(IndexCollections("documents").chunks):
@@ -189,13 +189,13 @@ async def check_nothing_is_lost(home: Path, folder: Path) -> None:
     ]
     lines = sum(read_text(Path(path), Path(path).suffix).count("\n") for path in texts)
     print(
-        f"\n{len(texts):,} files, {lines:,} lines: {len(lost)} files with something lost {lost[:5]}"
+        f"\n{len(texts):,} files, {lines:,} lines: {len(lost)} files with missing text {lost[:5]}"
     )
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("--whole", action="store_true", help="index all of it, ours alone")
+    parser.add_argument("--whole", action="store_true", help="index all files, with DocVec only")
     parser.add_argument("--parts", type=int, default=6)
     parser.add_argument("--part-files", type=int, default=12)
     parser.add_argument(
@@ -205,7 +205,7 @@ def main() -> None:
     with TemporaryDirectory(prefix="quinion-bench-") as scratch:
         (Path(scratch) / "home").mkdir()
         if options.whole:
-            anyio.run(index_whole, Path(scratch))
+            anyio.run(index_all, Path(scratch))
         else:
             anyio.run(
                 compare, options.parts, options.part_files, options.plain_python, Path(scratch)

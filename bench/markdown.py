@@ -1,9 +1,9 @@
-"""How good the Markdown of `quinion serve ocr-api` is, beside that of two libraries.
+"""Quality of the Markdown of `quinion serve ocr-api`, compared with two libraries.
 
     python -m bench.markdown --corpus CORPUS --peers VENV
 
-CORPUS is the folder of documents to measure with; VENV is an environment with `pymupdf4llm` and
-`markitdown[pdf]`, as they come, with their defaults. Four sets of checks (`markdown_checks`):
+CORPUS is the folder of documents to measure with. VENV is an environment with `pymupdf4llm` and
+`markitdown[pdf]`, used with their defaults. Four sets of checks (`markdown_checks`):
 
 - `olmocr`: the checks of `scans/olmocr/dataset.jsonl` on its eight pages;
 - `scanned`: the same checks on the same pages as pixels, at 200 dpi, without a text layer;
@@ -11,7 +11,7 @@ CORPUS is the folder of documents to measure with; VENV is an environment with `
   the true cells of each: both stand side by side in a row of a Markdown table;
 - `headings`: five PDFs with an outline; the first 20 entries of each are Markdown headings.
 
-Checks look at the Markdown of the whole file, because one of the libraries knows no pages.
+Checks run on the Markdown of the entire file, because one of the libraries does not report pages.
 """
 
 import argparse
@@ -66,7 +66,7 @@ def main() -> None:
 
 
 def find_checks(corpus: Path, folder: Path) -> Iterator[tuple[str, Path, Check]]:
-    """All checks: the set each belongs to, its file, and itself. Scans are made in `folder`."""
+    """List all checks with their set and file; scans are created in `folder`."""
     olmocr = corpus / "scans" / "olmocr"
     for line in (olmocr / "dataset.jsonl").read_text().splitlines():
         check = json.loads(line)
@@ -85,7 +85,7 @@ def find_checks(corpus: Path, folder: Path) -> Iterator[tuple[str, Path, Check]]
 
 
 def _scan(path: Path, folder: Path) -> Path:
-    """The same pages as pictures, made once."""
+    """Render the pages as images, once."""
     target = folder / path.name
     if not target.exists():
         with pymupdf.open(path) as source, pymupdf.open() as scan:
@@ -116,7 +116,7 @@ def _neighbours(truth: Path) -> list[Check]:
 def measure(
     checks: list[tuple[str, Path, Check]], convert: Convert
 ) -> tuple[dict[str, int], float]:
-    """How many checks of each set pass, and the seconds that the conversion took."""
+    """Return the number of passed checks by set, and the seconds of the conversion."""
     texts: dict[Path, str] = {}
     passed: dict[str, int] = defaultdict(int)
     begun = time.monotonic()
@@ -145,7 +145,7 @@ def print_table(
 
 @contextmanager
 def run_endpoint() -> Iterator[Convert]:
-    """The endpoint in a process of its own, as users start it."""
+    """Start the endpoint in a separate process, as users do."""
     command = [str(Path(sys.executable).with_name("quinion")), "serve", "ocr-api", "--port", "0"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None

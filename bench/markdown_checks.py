@@ -1,10 +1,11 @@
-"""Checks on Markdown: those of olmOCR-bench, and two of our own.
+"""Checks on Markdown: those of olmOCR-bench, and two additional ones.
 
-The rules are olmOCR-bench's for checks without a tolerance, which all of ours are: white space
-and emphasis do not count, quotation marks and dashes are all alike, all else is letter by
-letter. A `table` check wants a cell with this text beside (`left`, `right`, `up`, `down`) or
-under (`top_heading`, `left_heading`) that one. A `math` check wants LaTeX; we look for it
-without blanks, where olmOCR-bench renders it. `heading` wants a heading with this text.
+The rules are olmOCR-bench's for checks without a tolerance, and all checks here are of that kind:
+white space and emphasis are ignored, all quotation marks are equal, all dashes are equal, and
+everything else must match exactly. A `table` check requires a cell with a text beside (`left`,
+`right`, `up`, `down`) or under (`top_heading`, `left_heading`) another. A `math` check requires
+LaTeX; it is compared as text without blanks, whereas olmOCR-bench renders it. A `heading` check
+requires a heading with this text.
 """
 
 import re
@@ -30,7 +31,7 @@ _STEPS = {"up": (-1, 0), "down": (1, 0), "left": (0, -1), "right": (0, 1)}
 
 
 def passes(check: Check, markdown: str) -> bool:
-    """Whether the Markdown of a page passes."""
+    """Whether the Markdown of a page passes the check."""
     kind = check["type"]
     if kind == "table":
         return any(_holds(check, table) for table in find_tables(markdown))
@@ -51,7 +52,7 @@ def passes(check: Check, markdown: str) -> bool:
 
 
 def normalize(text: str) -> str:
-    """The text as it is compared."""
+    """Normalise a text for comparison."""
     text = re.sub(r"<br/?>", " ", text)
     text = re.sub(r"\s+", " ", text)
     for pattern in _EMPHASIS:
@@ -69,7 +70,7 @@ def _squeeze(text: str) -> str:
 
 
 def find_tables(markdown: str) -> Iterator[Table]:
-    """The tables, as rows of cells; Markdown's and HTML's."""
+    """Return all Markdown and HTML tables as rows of cells."""
     rows: Table = []
     for line in [*markdown.splitlines(), ""]:
         if line.lstrip().startswith("|"):

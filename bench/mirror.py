@@ -1,9 +1,9 @@
-"""The Chroma mirror: what it costs to have it.
+"""Cost of the Chroma mirror.
 
     python -m bench.mirror FILE.pdf
 
-prints, with the mirror on and off, the time to the first answer, the memory of a server that is
-only searched, and its memory when a document was ingested and the mirror has caught up.
+Prints, with the mirror on and off: the time to the first answer, the memory of a server that only
+searches, and its memory after a document was ingested and replicated.
 """
 
 import argparse
@@ -26,14 +26,14 @@ SETTLED_S = QUIET_S + 4
 
 
 def flush_mirror(store: VectorStore) -> None:
-    """Wait until the mirror has all that the store has."""
+    """Wait until everything in the store is replicated."""
     assert isinstance(store, EmbeddedStore)
     assert isinstance(store.mirror, Replicator)
     store.mirror.flush()
 
 
 async def measure(home: Path, file: Path | None) -> tuple[float, float]:
-    """Seconds to the first answer, and memory in MB at the end."""
+    """Return the seconds to the first answer and the final memory in MB."""
     begun = perf_counter()
     async with run_ours(home, home.with_suffix(".log")) as session:
         await session.search("what is near the river?")
@@ -45,7 +45,7 @@ async def measure(home: Path, file: Path | None) -> tuple[float, float]:
 
 
 def make_another(file: Path, folder: str, number: int) -> Path:
-    """The same document with another hash, which the store does not know yet."""
+    """Copy the document with a different hash, so that the store ingests it."""
     other = Path(folder) / f"{number}.pdf"
     other.write_bytes(file.read_bytes() + b"%%%d\n" % number)
     return other
@@ -60,7 +60,7 @@ async def main(file: Path) -> None:
                 home = Path(folder) / mirror
                 first_s, idle_mb = await measure(home, None)
                 _, written_mb = await measure(home, make_another(file, folder, number))
-                if number:  # the first makes the model ready
+                if number:  # the first round prepares the model
                     found[mirror].append((first_s, idle_mb, written_mb))
         for mirror, rows in found.items():
             first_s, idle_mb, written_mb = (

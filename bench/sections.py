@@ -1,12 +1,12 @@
-"""How well sections are found in real policy documents.
+"""Accuracy of section detection in real policy documents.
 
     python bench/sections.py CORPUS
-    python bench/sections.py CORPUS planning/fenland/a681fe9e5be6.pdf   (its outline, to look at)
+    python bench/sections.py CORPUS planning/fenland/a681fe9e5be6.pdf   (prints its outline)
 
-CORPUS is the folder of documents to measure with. What is true comes from the documents' own
-numbering and lists of policies, from an independent transcription of the NPPF, and from
-looking for the transcription's words on the pages. Each document is also read without its
-layout, as after a perfect OCR: then numbers, labels and the list of contents have to do.
+CORPUS is the folder of documents to measure with. The ground truth comes from the documents'
+numbering and lists of policies, from an independent transcription of the NPPF, and from the
+positions of the transcription's words on the pages. Each document is also read without layout, as
+after perfect OCR; only numbers, labels and the table of contents are then available.
 """
 
 import re
@@ -41,7 +41,7 @@ DRAFT_CHAPTERS, DRAFT_ANNEXES, DRAFT_TABLES, DRAFT_NOTES = 20, "ABCDEF", 3, 88
 
 @dataclass(frozen=True)
 class Plan:
-    """`pages` are those of the plan's own list of policies, `ahead` what the PDF's have more."""
+    """A plan; `pages` come from its list of policies, `ahead` is the offset to PDF pages."""
 
     name: str
     file: str
@@ -185,7 +185,7 @@ def judge_plan(corpus: Path, plan: Plan) -> None:
 
 
 class Transcription:
-    """The NPPF's paragraphs, footnotes and chapters, as somebody else has written them down."""
+    """Independent transcription of the NPPF's paragraphs, footnotes and chapters."""
 
     def __init__(self, text: str) -> None:
         self.paragraphs: dict[int, str] = {}
@@ -194,7 +194,7 @@ class Transcription:
         chapter = last = 0
         for line in text[text.index("\n# 1. ") : text.index("\n# Annex 2")].splitlines():
             if match := re.match(r"\[\^(\d+)\]:?\s*(.*)", line):
-                # One heading has slipped into a note.
+                # The transcription has one heading inside a note.
                 self.notes[int(match[1])], annex, _ = match[2].partition("Annex 1: Impl")
                 chapter = 0 if annex else chapter
             elif match := re.match(r"# (\d+)\.", line):
@@ -218,7 +218,7 @@ def lines_of(pages: Iterable[LinedPage]) -> list[Line]:
 
 
 def find_both(pages: Sequence[LinedPage]) -> tuple[list[Section], list[Section]]:
-    """The sections with the layout known, and without."""
+    """Find the sections with and without layout."""
     lines = lines_of(pages)
     bare = [replace(line, box=None, size=None, bold=False, marked=False) for line in lines]
     return find_sections(lines), find_sections(bare)
@@ -232,7 +232,7 @@ def report(
     bare: Sequence[Section],
     where: Mapping[str, set[int]] | None = None,
 ) -> None:
-    """One row: how many of the wanted are there exactly once, and begin on the right page."""
+    """Print how many expected sections are found exactly once and start on the right page."""
     refs = list(wanted)
     once = Counter(section.ref for section in sections)
     once_bare = Counter(section.ref for section in bare)
@@ -249,9 +249,9 @@ def report(
 
 
 def compare(name: str, what: str, true: Mapping[str, str], sections: Sequence[Section]) -> None:
-    """How many have exactly the letters of the transcription, and how alike the others are.
+    """Print how many sections match the transcription letter by letter, and the others' similarity.
 
-    The transcription has run headings into the paragraphs before them; this is forgiven.
+    The transcription merges some headings into the preceding paragraphs; these count as matches.
     """
     texts = {section.ref: letters(section.text) for section in sections}
     after = {
@@ -269,7 +269,7 @@ def compare(name: str, what: str, true: Mapping[str, str], sections: Sequence[Se
 
 
 def letters(text: str) -> str:
-    """The letters of a text: footnote marks, spacing and punctuation differ by edition."""
+    """Return the letters of a text: footnote marks, spacing and punctuation differ by edition."""
     return re.sub(r"[\W\d_]", "", re.sub(r"\[\^\d+\]", "", text)).casefold()
 
 
@@ -278,7 +278,7 @@ def inside(sections: Sequence[Section], ref: str) -> set[str]:
 
 
 def page_finder(pages: Sequence[LinedPage]) -> Callable[[str], set[int]]:
-    """Where a paragraph's first letters are: found in the pages' text, not by sections."""
+    """Return a function that finds a paragraph's page by its first letters in the page texts."""
     texts = {page.page.number: letters(page.page.text) for page in pages}
 
     def find(text: str) -> set[int]:
@@ -289,7 +289,7 @@ def page_finder(pages: Sequence[LinedPage]) -> Callable[[str], set[int]]:
 
 
 def headed(pages: Sequence[LinedPage], pattern: str) -> dict[str, int]:
-    """The page on which a line begins with the pattern, after the contents."""
+    """Return the page with a line that starts with the pattern, after the table of contents."""
     found: dict[str, int] = {}
     for page in pages[4:]:
         for line in page.page.text.splitlines():
@@ -299,7 +299,7 @@ def headed(pages: Sequence[LinedPage], pattern: str) -> dict[str, int]:
 
 
 def up_to_last(sections: Sequence[Section]) -> list[str]:
-    """The paragraphs that there must be if each group of numbers has no gap."""
+    """Return the expected paragraph numbers, assuming that no group has gaps."""
     last: dict[str, int] = {}
     headings = {section.ref.removeprefix("Section ") for section in sections}
     for section in sections:

@@ -1,1 +1,1 @@
-"""What the elements stage is measured with: labels made by hand, and how they are compared."""
+"""Benchmarks of the elements stage against manual labels."""

@@ -1,8 +1,8 @@
-"""What it costs to look through a document: processor time and memory, page by page.
+"""CPU time and memory of element detection, page by page.
 
     python -m bench.elements.cost FILE
 
-Children are counted too, so OCR is in the time of scanned pages.
+Child processes are included, so OCR counts for scanned pages.
 """
 
 import os

@@ -1,14 +1,13 @@
-"""How well elements are found, against labels made by hand.
+"""Accuracy of element detection against manual labels.
 
     python -m bench.elements.evaluate CORPUS [--as-scans] [WORD ...]
 
-CORPUS is the folder of documents to measure with; words pick the documents whose paths have
-one of them. With --as-scans the pages that have a text layer are measured as pictures at 200
-dpi without one.
+CORPUS is the folder of documents to measure with. Words select the documents whose paths contain
+one of them. With --as-scans, pages with a text layer are measured as 200 dpi images without one.
 
-A label counts as found when an element of that page has the same label, written in whatever
-way; its box when the IoU with the labelled one is 0.5 or more. What a page gives no label is
-measured apart, by its box alone, and so are types.
+A label counts as found if an element of that page has the same label, in any spelling. A box counts
+if its IoU with the labelled one is 0.5 or more. Elements without a label on the page are measured
+separately, by their box alone; types are measured separately too.
 """
 
 import sys
@@ -18,7 +17,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from bench.elements.labels import Label, LabelledPage, find_beside, is_made_up, read_labels
+from bench.elements.labels import Label, LabelledPage, find_beside, is_generated_label, read_labels
 from quinion.model.element import Element, fold_label
 
 SAME_BOX = 0.5
@@ -27,7 +26,7 @@ AS_SCANS = "--as-scans"
 
 @dataclass
 class Score:
-    """Counts for some pages. Named elements by label, nameless ones by box."""
+    """Counts for a set of pages: labelled elements by label, unlabelled ones by box."""
 
     pages: set[tuple[str, int]] = field(default_factory=set)
     wanted: int = 0
@@ -43,7 +42,7 @@ class Score:
     def add(self, page: LabelledPage, elements: Sequence[Element]) -> None:
         self.pages.add((page.path, page.number))
         where = f"{Path(page.path).name} p. {page.number}"
-        left = [element for element in elements if not is_made_up(element)]
+        left = [element for element in elements if not is_generated_label(element)]
         for label in page.labels:
             if label.label is None:
                 continue
@@ -51,12 +50,12 @@ class Score:
             same = [one for one in left if fold_label(one.label) == fold_label(label.label)]
             best = max(same, key=lambda one: one.box.iou(label.box), default=None)
             if best is None:
-                self.wrong.append(f"{where}: {label.label} is missed")
+                self.wrong.append(f"{where}: {label.label} is missing")
                 continue
             left.remove(best)
             self._compare(best, label, where)
         self.false += len(left)
-        self.wrong += [f"{where}: {element.label} is false" for element in left]
+        self.wrong += [f"{where}: {element.label} is a false positive" for element in left]
         self._add_nameless(page, elements)
 
     def _compare(self, element: Element, label: Label, where: str) -> None:
@@ -68,7 +67,7 @@ class Score:
             self.wrong.append(f"{where}: box of {label.label} has IoU {iou:.2f}")
 
     def _add_nameless(self, page: LabelledPage, elements: Sequence[Element]) -> None:
-        left = [element for element in elements if is_made_up(element)]
+        left = [element for element in elements if is_generated_label(element)]
         for label in page.labels:
             if label.label is not None:
                 continue
@@ -111,7 +110,7 @@ def main(corpus: Path, words: Sequence[str], as_scans: bool) -> None:
 
 
 def _document(path: str) -> str:
-    # The pages of one scanned book are files of their own.
+    # Each page of a scanned book is a separate file.
     parts = Path(path)
     return f"{parts.parent.name}/" if parts.suffix == ".png" else parts.name
 

@@ -1,4 +1,4 @@
-"""The labels that were made by hand (`labels.json`), and elements found beside them."""
+"""Manual labels (`labels.json`), and the elements detected on the labelled pages."""
 
 import json
 from collections.abc import Iterator, Sequence
@@ -17,7 +17,7 @@ LABELS = Path(__file__).with_name("labels.json")
 
 @dataclass(frozen=True, slots=True)
 class Label:
-    """An element as somebody saw it; `label` is None where the page gives it none."""
+    """Manually labelled element; `label` is None if the page has no label for it."""
 
     label: str | None
     type: ElementType
@@ -34,7 +34,7 @@ class LabelledPage:
 
 
 def read_labels() -> list[LabelledPage]:
-    """All labelled pages, in the file's order."""
+    """Read all labelled pages in the order of the file."""
     return [
         LabelledPage(
             document["path"],
@@ -53,20 +53,20 @@ def read_labels() -> list[LabelledPage]:
 def find_beside(
     corpus: Path, pages: Sequence[LabelledPage], *, as_pixels: bool = False
 ) -> Iterator[tuple[LabelledPage, tuple[Element, ...]]]:
-    """Each labelled page with what the detector finds on it, or on a picture of it."""
+    """Yield each labelled page with the elements detected on it, or on an image of it."""
     for page in pages:
         path = corpus / page.path
         if as_pixels:
             with TemporaryDirectory() as folder:
-                picture = take_picture(path, page.number, Path(folder) / "page.pdf")
+                picture = save_as_image(path, page.number, Path(folder) / "page.pdf")
                 [found] = find_elements(picture, 1, 1, read_words)
         else:
             [found] = find_elements(path, page.number, page.number, read_words)
         yield page, found.elements
 
 
-def take_picture(path: Path, number: int, target: Path) -> Path:
-    """A PDF of one page that is a picture of this one."""
+def save_as_image(path: Path, number: int, target: Path) -> Path:
+    """Write a PDF with an image of the page."""
     with open_document(path) as document, pymupdf.open() as copy:
         page = document[number - 1]
         pixels = page.get_pixmap(dpi=DPI, colorspace=pymupdf.csGRAY, alpha=False)
@@ -76,6 +76,6 @@ def take_picture(path: Path, number: int, target: Path) -> Path:
     return target
 
 
-def is_made_up(element: Element) -> bool:
-    """Whether the document gives the element no label."""
+def is_generated_label(element: Element) -> bool:
+    """Whether the element's label is generated, i.e. not on the page."""
     return f" p{element.page}-" in element.label

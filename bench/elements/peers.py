@@ -1,9 +1,9 @@
-"""Tables as other libraries find them, as JSON on standard output. Imports nothing of ours.
+"""Table detection with other libraries, as JSON on stdout. Does not import quinion.
 
     PYTHON peers.py TOOL FILE ...
 
-Run by `tables.py` with the interpreter of an environment that has the libraries. Boxes are in
-points from the top left of the page as shown.
+`tables.py` runs it with the interpreter of an environment with these libraries. Boxes are in
+points from the top left of the displayed page.
 """
 
 import json

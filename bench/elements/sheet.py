@@ -1,9 +1,9 @@
-"""One image of fifty crops with their labels, to be looked at.
+"""Contact sheet: fifty crops with their labels in one image, for visual inspection.
 
     python -m bench.elements.sheet CORPUS OUT.jpg
 
-CORPUS is the folder of documents to measure with. The crops are those of elements found on
-labelled pages, of all documents in turn.
+CORPUS is the folder of documents to measure with. The crops show elements detected on labelled
+pages, taken from all documents in turn.
 """
 
 import io
@@ -39,7 +39,7 @@ def main(corpus: Path, out: Path) -> None:
 
 
 def choose(corpus: Path) -> list[tuple[str, Element]]:
-    """Elements of pages from all documents in turn, and at most a few of each page."""
+    """Choose elements from all documents in turn, with a maximum per page."""
     by_document: dict[str, list[LabelledPage]] = defaultdict(list)
     for page in read_labels():
         if page.labels:

@@ -1,18 +1,18 @@
-"""Tables on the ICDAR 2013 competition's European set, beside what other libraries find.
+"""Table detection on the ICDAR 2013 European set, compared with other libraries.
 
     python -m bench.elements.tables CORPUS [PEERS]
 
-CORPUS is the folder of documents to measure with, PEERS the interpreter of an environment that
-has pdfplumber, camelot-py and pymupdf; without it ours alone is measured.
+CORPUS is the folder of documents to measure with. PEERS is the interpreter of an environment with
+pdfplumber, camelot-py and pymupdf; without it, only quinion is measured.
 
-A region is found when one table of that page has a box with IoU of 0.5 or more, each table
-counting once. The competition looked at characters instead; its boxes end at the text, ours
-take in the rules around it.
+A region counts as found if the box of one table on that page has an IoU of 0.5 or more; each table
+counts once. The competition compared characters instead; its boxes end at the text, whereas
+quinion's include the surrounding rules.
 
-Cells are compared as the competition does it, by adjacency: each cell that has text, with the
-next one that has text to its right and the next one below, as (text, text, direction), spaces
-and case left out. Relations of a page are compared as one bag, whatever table they are in, so
-a table that is missed costs recall and a false one costs precision. Sums over all pages.
+Cells are compared by adjacency, as in the competition: each non-empty cell with the next non-empty
+one to its right and the next one below, as (text, text, direction), ignoring spaces and case. The
+relations of a page form one multiset across tables, so a missed table lowers recall and a false
+one lowers precision. The figures are sums over all pages.
 """
 
 import json
@@ -87,7 +87,7 @@ def read_truth(path: Path) -> list[Table]:
             for _, table in _tables(regions)
             for region in table.iter("region")
         ]
-    # Which cells are in which box does not matter: relations are compared by page.
+    # The assignment of cells to boxes does not matter: relations are compared by page.
     result = []
     for page, box in boxes:
         groups = by_page.get(page, [])
@@ -191,7 +191,7 @@ def count_regions(truth: Sequence[Table], found: Sequence[Table]) -> int:
 
 
 def relate(cells: Sequence[Cell]) -> Relations:
-    """Each cell with its next neighbour to the right in each of its rows, and below."""
+    """Relate each cell to its next neighbours to the right, in each of its rows, and below."""
     full = [(cell, text) for cell in cells if (text := "".join(cell.text.split()).casefold())]
     relations: Relations = Relations()
     for cell, text in full:

@@ -1,5 +1,5 @@
-"""Growth: one index of 10,000, then 100,000, then 1,000,000 chunks, and what each size costs.
+"""Growth: cost and latency of one index with 10,000, 100,000 and 1,000,000 chunks.
 
-`made.py` makes the chunks, `fill.py` stores them in a process of its own, `ask.py` times searches,
-`measure.py` puts it together, and `body.py` tells it.
+`measure.py` is the entry point. `made.py` generates the chunks, `fill.py` stores them in a separate
+process, `ask.py` times searches, and `body.py` renders the result.
 """

@@ -1,7 +1,7 @@
-"""Searches, timed from the request's line to the answer's line.
+"""Search latency, from request line to answer line.
 
-Ours is asked by a bare client of the protocol: lines on the pipes of `docvec-mcp`, so that no
-client's own work is in the figures; the plain stack is asked by lines too (`sides.py`).
+A minimal MCP client writes lines to the pipes of `docvec-mcp`, so the figures contain no work of a
+client library. The plain stack reads lines too (`sides.py`).
 """
 
 import json
@@ -31,8 +31,8 @@ RESULTS = 10
 
 
 @dataclass
-class Bare:
-    """A client of the protocol that does nothing else."""
+class MinimalClient:
+    """MCP client without validation or features."""
 
     process: Process
     answers: BufferedByteReceiveStream
@@ -51,7 +51,7 @@ class Bare:
         result = await self.request("tools/call", {"name": tool, "arguments": arguments})
         answer: dict[str, Any] = result["structuredContent"]
         if not answer["success"]:
-            raise SystemExit(f"{tool} of {arguments} was answered with {answer}.")
+            raise SystemExit(f"{tool} with {arguments} failed: {answer}")
         return answer
 
     async def request(self, method: str, parameters: dict[str, Any]) -> dict[str, Any]:
@@ -60,7 +60,7 @@ class Bare:
         while (message := await read_line(self.answers)).get("id") != number:
             pass  # progress
         if "error" in message:
-            raise SystemExit(f"{method} was answered with {message}.")
+            raise SystemExit(f"{method} failed: {message}")
         return dict(message["result"])
 
     async def open(self) -> None:
@@ -74,13 +74,13 @@ class Bare:
         await self.process.stdin.send(json.dumps({"jsonrpc": "2.0"} | message).encode() + b"\n")
 
     def memory_mb(self) -> float:
-        """Of the relay, and of the engine with its workers."""
+        """Return the memory of the relay, the engine and its workers."""
         return measure_memory_mb(self.process.pid, self.engine)
 
 
 @asynccontextmanager
-async def run_docvec(home: Path, log: Path) -> AsyncIterator[Bare]:
-    """DocVec on a home, once it has answered `initialize`; its engine is ended at the end."""
+async def run_docvec(home: Path, log: Path) -> AsyncIterator[MinimalClient]:
+    """Start DocVec; ready once it has answered `initialize`. Stops the engine on exit."""
     command = [str(Path(sys.executable).with_name("docvec-mcp"))]
     variables = get_default_environment() | dict(our_variables(home))
     with log.open("a") as errors:
@@ -90,10 +90,10 @@ async def run_docvec(home: Path, log: Path) -> AsyncIterator[Bare]:
             ) as process:
                 assert process.stdin is not None
                 assert process.stdout is not None
-                bare = Bare(process, BufferedByteReceiveStream(process.stdout))
-                await bare.open()
-                bare.engine = find_engine(home)
-                yield bare
+                client = MinimalClient(process, BufferedByteReceiveStream(process.stdout))
+                await client.open()
+                client.engine = find_engine(home)
+                yield client
                 await process.stdin.aclose()
                 await process.wait()
         finally:
@@ -111,7 +111,7 @@ def find_by(peer: PeerSession) -> Find:
 async def ask(
     sides: Mapping[str, Find], filters: Mapping[str, Sequence[Filter]], questions: Sequence[str]
 ) -> list[Asked]:
-    """Each question once, to all sides in turns, filters taking turns too."""
+    """Ask each question once; sides and filters alternate."""
     asked: list[Asked] = []
     turns: dict[str, int] = defaultdict(int)
     for number, question in enumerate(questions):

@@ -1,6 +1,6 @@
-"""Our engine without a server before it: `python -m bench.growth.bare HOME`.
+"""quinion's engine without a server: `python -m bench.growth.bare HOME`.
 
-Asked in lines of JSON, as the plain stack is, so that the two can be compared by themselves.
+It reads lines of JSON like the plain stack, so the two are compared without protocol overhead.
 """
 
 from contextlib import ExitStack
@@ -18,7 +18,7 @@ from quinion.settings import Settings
 
 class BareEngine:
     def __init__(self, home: Path) -> None:
-        # Until the process ends: nothing of it is closed.
+        # Open until the process exits.
         self._open = ExitStack()
         self._portal = self._open.enter_context(start_blocking_portal())
         engine = self._portal.wrap_async_context_manager(open_engine(Settings(home=home)))

@@ -1,9 +1,9 @@
-"""Store chunks, in a process of its own: what that takes, and how much memory it has then.
+"""Time and memory of storing chunks, measured in a separate process.
 
     python -m bench.growth.fill MADE HOME START END [--plain]
 
-Ours goes through the vector store as an indexing run does, a group of chunks at a time. With
---plain HOME is a folder of Chroma's, which the plain stack will open.
+Chunks are written through the vector store in groups, as an indexing run does. With --plain, HOME
+is a Chroma folder that the plain stack opens later.
 """
 
 import argparse
@@ -34,14 +34,14 @@ DOCVEC_COLLECTIONS = IndexCollections("documents")
 PLAIN_COLLECTION = "application_docs"
 WINDOW = 0.1
 LEAST_WINDOW = 5_000
-"""The last chunks, whose cost is that of the size that was reached: a tenth, or so many."""
+"""Only the last tenth of the chunks is timed, but at least this many: the cost at full size."""
 
 Write = Callable[[list[Record], Vectors], Awaitable[None]]
 
 
 @dataclass(frozen=True)
 class Filled:
-    """What storing took, for each of the last chunks, and the memory before and after."""
+    """Time per timed chunk, and memory before and after."""
 
     cpu_ms: float
     wall_ms: float
@@ -54,10 +54,8 @@ async def open_ours(home: Path) -> AsyncIterator[Write]:
     async with open_engine(Settings(home=home)) as engine:
 
         async def write(records: list[Record], vectors: Vectors) -> None:
-            await engine.write(
-                lambda write: write.upsert(DOCVEC_COLLECTIONS.chunks, records, vectors)
-            )
-            # Chroma's copy is part of the cost, though nobody waits for it.
+            await engine.write(lambda write: write.upsert(DOCVEC_COLLECTIONS.chunks, records, vectors))
+            # Replication to Chroma is part of the cost, although no caller waits for it.
             await in_thread(flush_mirror, engine.store)
 
         yield write

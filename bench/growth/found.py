@@ -1,4 +1,4 @@
-"""What is measured, size by size."""
+"""Data types of the measurements by size."""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
@@ -7,15 +7,15 @@ from bench.growth.fill import Filled
 from bench.growth.made import Filter
 
 OURS, BARE, PLAIN = "quinion, over MCP", "quinion", "plain stack"
-"""Those who are asked. The last two are asked in the same way, without the protocol."""
+"""The measured sides. The last two read lines of JSON, without MCP."""
 
 Find = Callable[[str, Filter], Awaitable[list[str]]]
-"""The ids of the chunks found for a question, under a filter."""
+"""Search function: returns the chunk ids for a question and a filter."""
 
 
 @dataclass(frozen=True)
 class Asked:
-    """A question that was answered."""
+    """One timed search."""
 
     who: str
     question: str
@@ -26,26 +26,26 @@ class Asked:
 
 @dataclass
 class Size:
-    """What was measured at one size."""
+    """Measurements at one size."""
 
     chunks: int
     filled: Filled
     plain: Filled | None = None
-    """The same by the plain stack's Chroma alone."""
+    """Cost of storing with the plain stack's Chroma alone."""
     open_s: float = 0.0
     memory_mb: float = 0.0
     disk_mb: float = 0.0
     rounds: list[list[Asked]] = field(default_factory=list)
     recalls: dict[tuple[str, str], float] = field(default_factory=dict)
-    """By who was asked, and the name of the filter."""
+    """Recall by side and filter name."""
 
 
 @dataclass
 class Run:
-    """All sizes, and what does not depend on them."""
+    """Measurements of all sizes, and those that do not depend on the size."""
 
     embed_cpu_ms: float
-    """For one chunk."""
+    """CPU time of embedding one chunk."""
     engine: str
     empty_mb: float = 0.0
     sizes: list[Size] = field(default_factory=list)

@@ -1,8 +1,8 @@
-"""The chunks: real texts over and over, each with a vector of its own.
+"""Synthetic chunks: repeated real texts with distinct vectors.
 
-Embedding a million texts takes hours, so the vectors are made of real ones: each is a blend of
-the vectors of two texts, and some noise. What is at a place is always the same, so exact search
-needs no store, and any part can be made by itself.
+Embedding a million texts takes hours, so each vector is a blend of the real vectors of two texts,
+plus noise. Chunk n is deterministic, so exact search needs no store and any range can be generated
+separately.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -22,9 +22,9 @@ from quinion.model.record import Record
 from quinion.servers.docvec.records import ID_CHARACTERS, File, chunk_records
 
 FILE_CHUNKS = 200
-"""Sizes are multiples of it."""
+"""Chunks per file; sizes are multiples of it."""
 STEP = 10_000
-"""Vectors that are made at once."""
+"""Vectors generated per block."""
 LEAST_BLEND, MOST_BLEND, NOISE = 0.15, 0.5, 0.25
 PAGES = 50
 FOLDERS = 40
@@ -34,7 +34,7 @@ Numbers = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Filter:
-    """A condition as DocVec and Chroma take it, and which chunks meet it."""
+    """A filter for DocVec and Chroma, and a predicate for the matching chunks."""
 
     name: str
     where: dict[str, Any] | None
@@ -52,12 +52,12 @@ PART_OF_PATH = Filter(
     {"source_file": {"$contains": "/f3/"}},
     lambda chunk: chunk // FILE_CHUNKS % FOLDERS == 3,
 )
-"""Chroma has no such filter."""
+"""A filter that Chroma does not support."""
 
 
 @dataclass(frozen=True)
 class Made:
-    """All chunks that there may be, from so many real texts and their vectors."""
+    """Generator of chunks from real texts and their vectors."""
 
     texts: Sequence[str]
     base: Vectors
@@ -67,7 +67,7 @@ class Made:
         return [len(text) // 4 for text in self.texts]
 
     def vectors(self, start: int, end: int) -> Vectors:
-        """Those of the chunks from `start` up to `end`."""
+        """Return the vectors of the chunks from `start` up to `end`."""
         blocks = range(start // STEP, -(-end // STEP))
         vectors = np.concatenate([self._block(number) for number in blocks])
         first = blocks.start * STEP
@@ -85,7 +85,7 @@ class Made:
         return vectors
 
     def records(self, start: int, end: int) -> list[Record]:
-        """The chunks as DocVec stores them, file after file."""
+        """Return the chunks as DocVec stores them, file by file."""
         files = range(start // FILE_CHUNKS, -(-end // FILE_CHUNKS))
         records = [record for file in files for record in chunk_records(self._file(file))]
         return records[: end - start]
@@ -115,6 +115,6 @@ def load(file: Path) -> Made:
 
 
 def chunk_number(chunk_id: str) -> int:
-    """Which chunk has this id."""
+    """Return the number of the chunk with this id."""
     file, _, index = chunk_id.partition("_")
     return int(file, 16) * FILE_CHUNKS + int(index)

@@ -1,4 +1,4 @@
-"""The part `growth`, from an empty home to a million chunks."""
+"""Entry point of the part `growth`: from an empty home to a million chunks."""
 
 import json
 import sys
@@ -26,16 +26,16 @@ from quinion.settings import Settings
 SIZES = (10_000, 100_000, 1_000_000)
 QUICK_SIZES = (2_000, 8_000)
 COMPARED = {100_000, QUICK_SIZES[-1]}
-"""The sizes at which the plain stack is asked too."""
+"""Sizes at which the plain stack is measured too."""
 ROUNDS, QUICK_ROUNDS = 3, 1
 QUESTIONS, QUICK_QUESTIONS = 250, 20
-"""In a round."""
+"""Questions per round."""
 EMBEDDED_AT_ONCE = 256
 QUICK_TEXTS = 100
 
 
 async def measure(setting: Setting) -> Part:
-    """Grow one home from size to size, and ask at each."""
+    """Grow one home from size to size and measure searches at each."""
     made, questions, run = await anyio.to_thread.run_sync(prepare, setting)
     first = next(iter(questions))
     run.empty_mb = await measure_empty(setting.scratch, first)
@@ -54,7 +54,7 @@ async def measure(setting: Setting) -> Part:
 
 
 def prepare(setting: Setting) -> tuple[Made, Mapping[str, Vectors], Run]:
-    """Real texts with their vectors, and real questions with theirs."""
+    """Embed the real texts and questions."""
     folder = setting.corpus / "retrieval"
     sets = [read_cranfield(folder / "cranfield"), read_xquad(folder / "xquad.en.json")]
     texts = [page.text for judged in sets for pages in judged.documents.values() for page in pages]
@@ -64,7 +64,7 @@ def prepare(setting: Setting) -> tuple[Made, Mapping[str, Vectors], Run]:
         texts, questions = texts[:QUICK_TEXTS], questions[:QUICK_TEXTS]
     settings = Settings(home=setting.scratch / "home")
     embedder = LocalEmbedder(settings.models, numerics=ENGINES.get(settings.embedding_engine))
-    embedder.embed(texts[:1])  # not counted: it loads the model
+    embedder.embed(texts[:1])  # not counted: loads the model
     cpu = process_time()
     parts = [
         embedder.embed(texts[start : start + EMBEDDED_AT_ONCE])
@@ -85,14 +85,14 @@ async def fill(home: Path, setting: Setting, start: int, end: int, *options: str
 
 
 async def measure_empty(scratch: Path, question: str) -> float:
-    """The memory of a server that has answered and has nothing stored."""
+    """Return the memory of a server with an empty index after one search."""
     async with run_docvec(scratch / "empty", scratch / "docvec.log") as server:
         await server.find(question, FILTERS[0])
         return server.memory_mb()
 
 
 async def measure_size(setting: Setting, size: Size, questions: Sequence[str]) -> None:
-    """Open what is stored, ask, and weigh it."""
+    """Measure startup, searches, memory and disk at one size."""
     home, log = setting.scratch / "home", setting.scratch / "docvec.log"
     began = perf_counter()
     async with run_docvec(home, log) as server:
@@ -104,7 +104,7 @@ async def measure_size(setting: Setting, size: Size, questions: Sequence[str]) -
 
 
 async def compare(setting: Setting, size: Size, questions: Sequence[str]) -> None:
-    """Ask our engine and the plain stack, in turns and in the same way."""
+    """Compare quinion's engine with the plain stack; both alternate and use the same protocol."""
     home, store = setting.scratch / "home", setting.scratch / "plain"
     size.plain = await fill(store, setting, 0, size.chunks, "--plain")
     ours = run_peer(Path(sys.executable), "bench.growth.bare", home, setting.scratch / "bare.log")
@@ -120,10 +120,10 @@ async def ask_rounds(
     sides: Mapping[str, Find],
     questions: Sequence[str],
 ) -> None:
-    """No question twice: an answer that is remembered is another matter."""
+    """Measure all rounds; each question is asked once, so that no cached vector is used."""
     filters = {who: FILTERS if who == PLAIN else (*FILTERS, PART_OF_PATH) for who in sides}
     for find in sides.values():
-        for question in questions[-3:-1]:  # not counted: something may be loaded late
+        for question in questions[-3:-1]:  # not counted: lazy loading
             await find(question, FILTERS[1])
     count = QUICK_QUESTIONS if setting.quick else QUESTIONS
     for number in range(QUICK_ROUNDS if setting.quick else ROUNDS):

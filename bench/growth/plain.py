@@ -1,4 +1,4 @@
-"""The plain stack, asked with a filter: `python -m bench.growth.plain STORE`."""
+"""Plain stack with filters: `python -m bench.growth.plain STORE`."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Which of the nearest were found, held against looking at every vector."""
+"""Recall against exact search over all vectors."""
 
 from collections import defaultdict
 from collections.abc import Mapping
@@ -12,13 +12,13 @@ from bench.growth.made import STEP, Made, chunk_number
 from quinion.embed.base import Vectors
 
 SAME = 1e-5
-"""Products that differ by less are equal."""
+"""Dot products that differ by less count as equal."""
 
 Products = NDArray[np.float32]
 
 
 def measure_recall(made: Made, size: Size, vectors: Mapping[str, Vectors]) -> None:
-    """Note it for all questions, by side and filter."""
+    """Record the recall over all questions by side and filter."""
     asked = [one for part in size.rounds for one in part]
     questions = np.stack([vectors[one.question] for one in asked])
     numbers = [[chunk_number(id_) for id_ in one.ids] for one in asked]
