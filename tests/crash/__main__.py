@@ -3,8 +3,8 @@
     python -m tests.crash [--kills 28] [--faults 4] [--outages 1] [--damage 4] [--seed 9]
                           [--jobs CORES+1] [--only SCENE …]
 
-Exits with status 1 when a flaw was found. With --only, the results are printed and the page is
-left as it is.
+Exits with status 1 if a flaw was found. With --only, the results are printed and the page is not
+written.
 """
 
 import argparse
@@ -121,8 +121,8 @@ closed once more.
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A part of the page: the module that runs its plays, the text, the titles of its table's
-    numbers, and the flaws that it counts."""
+    """Part of the page: the module that runs its plays, the text, the column titles, and the flaws
+    that it counts."""
 
     module: str
     about: str
@@ -130,7 +130,7 @@ class Part:
     flaws: Sequence[Flaw]
 
     def concerns(self, scene: Scene) -> bool:
-        """Whether the scene has what fails here: Redis, or a change that is to be mirrored."""
+        """Whether the scene uses what fails in this part: Redis, or a change that is mirrored."""
         if self.module == OUTAGES:
             return scene.redis
         return self.module in (KILLS, FAULTS) or not (scene.redis or scene.unpack)
@@ -171,7 +171,7 @@ PARTS = (
 def main() -> int:
     options = parse_arguments()
     if reason := why_not():
-        print(f"This can't be run here: {reason}.")
+        print(f"The crash tests can't run here: {reason}.")
         return 2
     names = [name for name, scene in SCENES.items() if PROGRAM or not scene.redis]
     names = [name for name in names if name in (options.only or names)]
@@ -207,7 +207,7 @@ def main() -> int:
 
 
 def play(module: str, points: int, seed: int, models: Path, name: str) -> Tally:
-    """Run a part of a scene, and report on stderr: all of it takes a while."""
+    """Run a part of a scene and report progress on stderr."""
     found = tally(module, name, points, seed, models)
     flaws = [f"{flaw}: {said}" for flaw, said in found.flaws]
     summary = f"{module} {name}: {found.points} points, {len(flaws)} flaws"
@@ -223,21 +223,21 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument("--outages", type=int, default=1, help="requests to a Chroma server")
     parser.add_argument("--damage", type=int, default=4, help="points of damage to Chroma's files")
     parser.add_argument("--seed", type=int, default=9, help="shifts the points")
-    # One more than there are cores: outages are mostly waiting.
+    # One more than the number of cores: outages mostly wait.
     parser.add_argument("--jobs", type=int, default=cores + 1, help="processes at once")
     parser.add_argument("--only", nargs="+", choices=SCENES, help="these alone; only print")
     return parser.parse_args()
 
 
 def write_page(tallies: Mapping[str, Sequence[Tally]], seed: int, took_s: float) -> str:
-    """All of the page."""
+    """Render the page."""
     parts = [part.write(tallies[part.module]) for part in PARTS]
     end = f"Seed {seed}; {took_s / 60:.0f} minutes on {os.cpu_count()} cores."
     return "\n".join([HEAD, *parts, end, ""])
 
 
 def write_table(titles: Sequence[str], rows: Sequence[Sequence[str | int]]) -> str:
-    """The rows under their titles, and the sum of all numbers."""
+    """Render the rows with titles and a row of sums."""
     places = range(3, len(titles))
     sums = [sum(int(row[place]) for row in rows) for place in places]
     bars = ["---"] * 3 + ["---:"] * len(places)

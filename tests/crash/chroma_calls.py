@@ -1,7 +1,7 @@
-"""Calls to a server whose Chroma mirror fails: none of them may fail or wait because of that.
+"""Calls to a server whose Chroma mirror fails: none may fail or wait because of that.
 
-In these plays the mirror is updated at once, and not some seconds after the last write, so that it
-is at work while calls are made.
+In these plays the mirror is updated at once instead of some seconds after the last write, so it is
+active during the calls.
 """
 
 import time
@@ -16,19 +16,19 @@ from tests.crash.scenes import Scene, Stage, State, Step, failure
 from tests.crash.theatre import Theatre, verify
 
 PATIENCE_S = 6.0
-"""How long an answer of a Chroma server is waited for here, with the start of Chroma's process. A
-call that waited for Chroma would take that much longer."""
+"""Timeout for an answer of a Chroma server, including the start of Chroma's process. A call that
+waited for Chroma would take that much longer."""
 SLACK_S = PATIENCE_S / 2
 
 
-def hurry() -> None:
-    """Have the mirror of all plays to come updated at once, and shorten its timeout."""
+def speed_up_mirror() -> None:
+    """Make the mirror of all later plays update at once, with a shorter timeout."""
     replicator.QUIET_S = 0.0
     process.SERVER_TIMEOUT_S = PATIENCE_S
 
 
 def timed(step: Step) -> Step:
-    """The step, with the seconds that it takes."""
+    """Wrap a step so that it also returns its duration in seconds."""
 
     async def take(stage: Stage) -> list[Any]:
         begun = time.monotonic()
@@ -39,12 +39,12 @@ def timed(step: Step) -> Step:
 
 
 def steps_of(scene: Scene) -> list[Step]:
-    """The scene's call, `verify`, which asks the mirror, a look, and the same call."""
+    """Return the steps: the call, `verify` (which reads the mirror), the reads, the call."""
     return [timed(step) for step in (scene.act, verify, scene.server.look, scene.act)]
 
 
 def judge_calls(theatre: Theatre, after: State, run: Run, usual: Run) -> Iterator[tuple[Flaw, str]]:
-    """What differs from a play in which the mirror works."""
+    """Return the differences from a play in which the mirror works."""
     steps = 4
     if run.hung or run.status or len(run.said) < steps:
         how = "it hung" if run.hung else f"it ended with {run.status}"

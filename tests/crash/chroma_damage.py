@@ -1,10 +1,10 @@
-"""The folder of the Chroma mirror is deleted or damaged, before or during an operation.
+"""Damage tests: the folder of the Chroma mirror is deleted or damaged around an operation.
 
     python -m tests.crash.chroma_damage SCENE POINTS SEED MODELS
 
-Prints the tally as JSON. Each kind of damage is done once before the home is opened, and at so
-many points while it is open, also when Chroma is writing there. All calls must succeed, in their
-usual time; when the home has been opened and closed once more, the mirror must be complete.
+Prints the tally as JSON. Each kind of damage is done once before the home is opened, and at POINTS
+points while it is open, including while Chroma is writing there. All calls must succeed, in their
+usual time. After the home has been opened and closed again, the mirror must be complete.
 """
 
 import os
@@ -15,7 +15,7 @@ from itertools import cycle
 from pathlib import Path
 
 from quinion.store.chroma.client import DATABASE
-from tests.crash.chroma_calls import hurry, judge_calls, steps_of
+from tests.crash.chroma_calls import judge_calls, speed_up_mirror, steps_of
 from tests.crash.judging import Tally, examine, name_point
 from tests.crash.kills import choose
 from tests.crash.layer import Call, Run
@@ -55,8 +55,8 @@ DAMAGE: Mapping[str, Callable[[Path], None]] = {
 
 
 def tally_damage(name: str, points: int, seed: int, models: Path) -> Tally:
-    """Do each kind of damage at the start, and one after the other at so many points."""
-    hurry()
+    """Do each kind of damage at the start, and one kind after the other at the points."""
+    speed_up_mirror()
     tally = Tally(name)
     with open_theatre(SCENES[name], models) as theatre:
         steps = steps_of(theatre.scene)

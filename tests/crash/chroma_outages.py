@@ -1,4 +1,4 @@
-"""The Chroma server that mirrors the store is killed, paused or emptied.
+"""Outage tests: the Chroma server that mirrors the store is killed, paused or emptied.
 
     python -m tests.crash.chroma_outages SCENE REQUESTS SEED MODELS
 
@@ -14,7 +14,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from tests.crash.chroma_calls import hurry, judge_calls, steps_of
+from tests.crash.chroma_calls import judge_calls, speed_up_mirror, steps_of
 from tests.crash.judging import Flaw, Tally, examine
 from tests.crash.kills import choose
 from tests.crash.layer import CHROMA, Call, Run
@@ -26,8 +26,8 @@ BEFORE, AFTER = ("sendto", CHROMA), ("recvfrom", CHROMA)
 
 
 def tally_outages(name: str, requests: int, seed: int, models: Path) -> Tally:
-    """Take the server away at the start, and around so many of the requests of a scene."""
-    hurry()
+    """Interrupt the server at the start, and around some of the requests of a scene."""
+    speed_up_mirror()
     tally = Tally(name)
     with open_theatre(SCENES[name], models, on_server=True) as theatre:
         steps = steps_of(theatre.scene)
@@ -37,7 +37,7 @@ def tally_outages(name: str, requests: int, seed: int, models: Path) -> Tally:
             theatre.read_log()
             run = theatre.play([*steps, knock], outage.decide)
             outage.end()
-            # Threads do not run in the same order each time, so there may be fewer requests.
+            # The order of threads varies, so there may be fewer requests.
             tally.points += outage.happened
             tally.acknowledged += len(run.said) > len(steps)
             tally.note(where, judge_calls(theatre, after, run, usual))
@@ -49,8 +49,8 @@ def tally_outages(name: str, requests: int, seed: int, models: Path) -> Tally:
 
 
 def count_requests(theatre: Theatre) -> tuple[Run, int]:
-    """A play without an outage, and how many changing requests it makes up to the answer of
-    `verify`, which has all of them made."""
+    """Run a play without an outage, and count its changing requests up to the answer of `verify`,
+    which waits for all of them."""
     requests = 0
 
     def decide(call: Call, run: Run) -> None:
@@ -63,7 +63,7 @@ def count_requests(theatre: Theatre) -> tuple[Run, int]:
 def choose_outages(
     theatre: Theatre, total: int, requests: int, seed: int
 ) -> Iterator[tuple[str, Outage]]:
-    """The outages of a scene, each with its name."""
+    """Choose the named outages of a scene."""
     assert theatre.chroma
     chroma, answers = theatre.chroma, len(steps_of(theatre.scene))
     for how in How:

@@ -1,4 +1,4 @@
-"""The files of the embedding model, made once for all tests of this folder."""
+"""Embedding model files, prepared once for all tests of this folder."""
 
 import os
 from pathlib import Path

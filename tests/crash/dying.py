@@ -1,4 +1,4 @@
-"""Runs the plays of a scene in a process of their own."""
+"""Runs the plays of a scene in a separate process."""
 
 import subprocess
 import sys
@@ -12,8 +12,8 @@ CHROMA_OUTAGES, CHROMA_DAMAGE = "tests.crash.chroma_outages", "tests.crash.chrom
 
 
 def tally(module: str, scene: str, points: int, seed: int, models: Path) -> Tally:
-    """The results of a scene at so many points. It has a process of its own, because that must
-    have one thread."""
+    """Return the results of a scene. The plays need a single-threaded process, hence a separate
+    one."""
     command = [sys.executable, "-m", module, scene, str(points), str(seed), str(models)]
     ended = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     if ended.returncode:

@@ -1,4 +1,4 @@
-"""The disk fails from one change on: full, I/O error, read-only.
+"""Fault tests: the disk fails from one change on (full, I/O error, read-only).
 
     python -m tests.crash.faults SCENE POINTS SEED MODELS
 
@@ -34,13 +34,13 @@ SIZES = frozenset({"ftruncate", "truncate", "fallocate"})
 REMOVALS = frozenset({"unlink", "unlinkat", "rmdir"})
 
 SHOWN = 3000
-"""Characters of a log."""
+"""Characters of a log that are shown."""
 INTERNAL = ("internal_error", "INTERNAL_ERROR", "failed unexpectedly")
 
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """An error, and the calls that fail with it. On a full disk existing files can be opened."""
+    """An error and the calls that fail with it. On a full disk, existing files can be opened."""
 
     name: str
     error: int
@@ -60,7 +60,7 @@ FAULTS = (
 
 
 def fail_from(fault: Fault, place: int, home: Path, *, lasting: bool) -> Decide:
-    """Have calls fail from this change on and, if the fault is not lasting, until the answer."""
+    """Make calls fail from this change on; until the answer, unless the fault is lasting."""
 
     def decide(call: Call, run: Run) -> int | None:
         healed = run.said and not lasting
@@ -91,18 +91,18 @@ def judge(theatre: Theatre, after: State, run: Run, expected: int) -> Iterator[t
 
 
 def _without_files(state: State) -> State:
-    """What clients can see. A file that could not be deleted stays until the restart."""
+    """Return the state that clients see. A file that could not be deleted stays until a restart."""
     return {part: items for part, items in state.items() if part != "kept"}
 
 
 def is_done(run: Run) -> bool:
-    """Whether one of the answers says that the call has been done."""
+    """Whether one of the answers reports that the call succeeded."""
     answers = run.said[::2]  # between two of them there is a state
     return any(not failure(answer) for answer in answers)
 
 
 def tally_faults(name: str, points: int, seed: int, models: Path) -> Tally:
-    """Have the disk fail in each way from so many points on."""
+    """Make the disk fail in each way, from each of the points on."""
     scene = SCENES[name]
     tally = Tally(name)
     with open_theatre(scene, models) as theatre:

@@ -16,13 +16,13 @@ class Flaw(StrEnum):
     LOST = "lost"
     """Acknowledged and missing or not found, or present before and neither intact nor replaced."""
     ORPHAN = "orphans"
-    """Something that belongs to nothing, or a problem that `verify` reports."""
+    """Data that belongs to nothing, or a problem that `verify` reports."""
     HALF = "half-visible"
     """A reader saw a part of an operation, or had to wait for it."""
     REPEAT = "failed repeats"
     """The next process can't be started, or the same call does not succeed."""
     MIRROR = "mirror incomplete"
-    """After a clean close, Chroma does not have what the store has."""
+    """After a clean close, the records in Chroma differ from the store's."""
     WORDLESS = "undocumented errors"
     """The answer is an internal error, or is missing."""
     FAILED = "failed calls"
@@ -31,8 +31,8 @@ class Flaw(StrEnum):
 
 @dataclass(slots=True)
 class Tally:
-    """The results of a scene: the changes that were counted, the points that were tried, how often
-    a reader looked during the operation, and each flaw with the point at which it was found."""
+    """Results of a scene: number of changes, tested points, reads during the operation, and each
+    flaw with the point at which it was found."""
 
     scene: str
     calls: int = 0
@@ -58,12 +58,12 @@ class Tally:
 
 
 def name_point(call: Call) -> str:
-    """A readable name for a point: the change that was about to be made."""
+    """Return a readable name for a point: the change that was about to be made."""
     return f"before {call.name} of {call.file} (change {call.place})"
 
 
 def examine(theatre: Theatre, after: State, *, done: bool) -> Iterator[tuple[Flaw, str]]:
-    """Restart, look, make the same call again, look again, close. What was `done` must be there."""
+    """Restart, read, repeat the call, read again, close. A call that was `done` must be visible."""
     try:
         found = theatre.look_and_act_again()
     except PlayFailed as error:
@@ -95,7 +95,7 @@ def _items(state: State) -> set[str]:
 
 
 def _differences(found: State, allowed: list[State]) -> str:
-    """How it differs from the nearest state that is allowed."""
+    """Return the difference from the nearest allowed state."""
     here = _items(found)
     nearest = min((_items(state) for state in allowed), key=lambda items: len(items ^ here))
     missing, more = sorted(nearest - here), sorted(here - nearest)

@@ -1,11 +1,11 @@
-"""SIGKILL at many changes of an operation, each followed by a restart, a look and the same call.
+"""Kill tests: SIGKILL at many changes of an operation, then restart, read and repeat the call.
 
     python -m tests.crash.kills SCENE POINTS SEED MODELS
 
 Prints the tally as JSON. Points are chosen from all changes that the operation makes, from opening
 the home to closing it: half of them before the answer to the client, half after it, when the mirror
-is updated. They are spaced evenly, and the seed shifts them. Before that, one run of the operation
-is read at each of its changes (`reads`).
+is updated. They are spaced evenly, and the seed shifts them. First, one run of the operation is
+read at each of its changes (`reads`).
 """
 
 import random
@@ -20,7 +20,7 @@ from tests.crash.theatre import Theatre, open_theatre
 
 
 def choose(total: int, points: int, seed: int) -> list[int]:
-    """So many of the changes, or all of them, spaced evenly."""
+    """Choose evenly spaced changes, or all of them if there are few."""
     if total <= points:
         return list(range(total))
     start = random.Random(seed).random()
@@ -28,7 +28,7 @@ def choose(total: int, points: int, seed: int) -> list[int]:
 
 
 def choose_around(answered: int, total: int, points: int, seed: int) -> list[int]:
-    """Half of the points before the answer and half after it, or more where there are few."""
+    """Choose half of the points before the answer and half after it, if there are enough."""
     later = total - answered
     before = min(max(points - points // 2, points - later), answered)
     chosen = choose(later, points - before, seed)
@@ -36,7 +36,7 @@ def choose_around(answered: int, total: int, points: int, seed: int) -> list[int
 
 
 def kill_at(theatre: Theatre, place: int) -> tuple[Run, str]:
-    """Kill the process instead of this change; return what it did, and where it was killed."""
+    """Kill the process instead of this change; return its run and the call at which it died."""
     where = "at its end"
 
     def decide(call: Call, _: Run) -> int | None:
@@ -50,7 +50,7 @@ def kill_at(theatre: Theatre, place: int) -> tuple[Run, str]:
 
 
 def tally_kills(name: str, points: int, seed: int, models: Path) -> Tally:
-    """Kill a scene at so many points."""
+    """Kill a scene at each of the points."""
     tally = Tally(name)
     with open_theatre(SCENES[name], models) as theatre:
         usual = theatre.act()
@@ -63,7 +63,7 @@ def tally_kills(name: str, points: int, seed: int, models: Path) -> Tally:
         for place in choose_around(usual.unsaid, tally.calls, points, seed):
             run, where = kill_at(theatre, place)
             assert not run.hung, where
-            # Threads do not run in the same order each time, so there may be fewer changes.
+            # The order of threads varies, so there may be fewer changes.
             tally.points += run.status == -9
             tally.acknowledged += bool(run.said)
             tally.note(where, examine(theatre, after, done=bool(run.said)))

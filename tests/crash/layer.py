@@ -1,12 +1,12 @@
-"""Intercepts the system calls with which a process changes files, and numbers them.
+"""Interception of the system calls with which a process changes files.
 
 A process is forked with a seccomp filter (user notification): the kernel asks this process about
 each system call that changes a file, before it is executed. Counted are the calls on files below
 one folder, requests to Redis, requests to a Chroma server that would change something, and the
-answers to those. They are numbered in the order in which they come, over all threads and child
-processes. `decide` is asked about each: the call is executed, fails with a given error, waits
-while the process is looked at, or is replaced by SIGKILL. The disk then has what all calls before
-it left, and a kill at any other moment between two calls leaves the same.
+answers to those. They are numbered in order of arrival, over all threads and child processes.
+`decide` is called for each: the call is executed, fails with a given error, waits while the process
+is inspected, or is replaced by SIGKILL. The disk then has the effects of all earlier calls, and a
+kill at any other moment between two calls leaves the same state.
 
 `strace` can inject faults too, but it counts for each thread separately and not by folder; with
 several threads its n-th call is a different one in every run.
@@ -85,7 +85,7 @@ _NAMES = {shape.number: name for name, shape in _CALLS.items()}
 _OF_SOCKETS = frozenset({"sendto", "recvfrom"})
 OPENS = frozenset({"open", "openat", "creat"})
 _FLAGS_AT = {"open": 1, "openat": 2}
-"""Which argument has the flags of an open: those that may change the file are counted."""
+"""Index of the flags argument of an open; only opens that may change the file are counted."""
 _TO_CHANGE = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC
 
 _SECCOMP, _SET_FILTER, _NEW_LISTENER, _NO_NEW_PRIVILEGES = 317, 1, 1 << 3, 38
@@ -97,22 +97,22 @@ _NOTICE, _ANSWER = struct.Struct("=QIIiIQ6Q"), struct.Struct("=QqiI")
 _HERE = 2**32 - 100
 """AT_FDCWD, as 32 bits."""
 _PAGE = 4096
-"""Of memory, and the most that a path has."""
+"""Size of a memory page, and the maximum length of a path."""
 
 KILL = 0
-"""What `decide` answers, instead of the number of an error, to have the process killed."""
+"""Answer of `decide` that kills the process, instead of an error number."""
 
 HOLD = -1
-"""What `decide` answers to have the call wait until the process has said something. Meanwhile
-other calls are executed, and `decide` is not asked about them."""
+"""Answer of `decide` that holds the call until the process reports something. Meanwhile other
+calls are executed without calling `decide`."""
 HOLD_S = 1.0
-"""The longest that a call waits."""
+"""Maximum seconds that a call is held."""
 
 REDIS = "Redis"
-"""The `file` of a request to it."""
+"""`file` of a request to Redis."""
 
 CHROMA = "Chroma"
-"""The `file` of a request to a Chroma server, and of its answer."""
+"""`file` of a request to a Chroma server, and of its answer."""
 _TO_CHANGE_CHROMA = re.compile(
     rb"(PUT|DELETE) /api/v2/|POST /api/v2/\S+/(collections|add|upsert|update|delete) "
 )
@@ -123,8 +123,8 @@ Say = Callable[[Any], None]
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A call that would change something: its place among all of them, its name, the file,
-    relative to the folder, and whether the main thread makes it, without which nothing is said."""
+    """A call that would change something: its number, its name, the file relative to the folder,
+    and whether the main thread makes it, which is the thread that reports."""
 
     place: int
     name: str
@@ -134,7 +134,7 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class _Held:
-    """A call that waits: how much had been said by then, and when it is released at the latest."""
+    """A held call, with the number of reports before it and the deadline for its release."""
 
     id: int
     said: int
@@ -143,11 +143,11 @@ class _Held:
 
 @dataclass(slots=True)
 class Run:
-    """What a process did: the calls that were counted, how many of them before it said anything,
-    what it said, and how it ended.
+    """Result of a process: the counted calls, how many of them came before its first report, its
+    reports, and how it ended.
 
     `asked` are the threads, and their sockets, that Chroma has not answered yet. `held` is the
-    call that waits.
+    held call.
     """
 
     calls: list[Call] = field(default_factory=list)
@@ -163,11 +163,11 @@ Decide = Callable[[Call, Run], int | None]
 
 
 def let_all(_: Call, __: Run) -> None:
-    """Count calls, and execute all of them."""
+    """Execute all calls."""
 
 
 def why_not() -> str:
-    """Why calls can't be intercepted here; empty: they can."""
+    """Return the reason why calls can't be intercepted here; empty if they can."""
     if sys.platform != "linux" or platform.machine() != "x86_64":
         return "system calls are intercepted on Linux on x86-64 only"
     try:
@@ -186,10 +186,10 @@ def watch(
     log: Path | None = None,
     timeout_s: float = 60.0,
 ) -> Run:
-    """Do the work in a forked process, and decide about each change that it makes below the
+    """Run the work in a forked process, and decide about each change that it makes below the
     folder.
 
-    What it prints goes to `log`. The calling process must have one thread.
+    Its output goes to `log`. The calling process must be single-threaded.
     """
     run = Run()
     deadline = time.monotonic() + timeout_s
@@ -222,11 +222,11 @@ def watch(
 
 
 def _answer(listener: int, folder: Path, decide: Decide, run: Run, pid: int) -> bool:
-    """Answer for one call; False: the process is to be killed instead."""
+    """Answer one notification; False if the process must be killed instead."""
     notice = bytearray(_NOTICE.size)
     try:
         fcntl.ioctl(listener, _RECEIVE, notice)
-    except OSError:  # who asked has died meanwhile
+    except OSError:  # the calling thread has died
         return True
     id_, thread, _, number, _, _, *arguments = _NOTICE.unpack(notice)
     name = _NAMES[number]
@@ -250,18 +250,18 @@ def _answer(listener: int, folder: Path, decide: Decide, run: Run, pid: int) -> 
 
 
 def _send(listener: int, id_: int, failure: int | None = None) -> None:
-    """Have the call executed, or fail."""
+    """Let the call execute or fail."""
     with suppress(FileNotFoundError):
         answer = (0, -failure, 0) if failure else (0, 0, _GO_ON)
         fcntl.ioctl(listener, _SEND, _ANSWER.pack(id_, *answer))
 
 
 def _find_server(thread: int, name: str, arguments: list[int], run: Run) -> str | None:
-    """The server that is asked, or that has answered.
+    """Find the server of a request or answer.
 
     Sockets have no names. A request to Redis begins with an asterisk, one to Chroma with a request
-    line. What is received next at the same socket is the answer, and it is there: Python waits for
-    it before it reads.
+    line. The next data received at the same socket is the answer. It has arrived, because Python
+    waits for it before it reads.
     """
     end = thread, arguments[0]
     if name == "recvfrom":
@@ -279,7 +279,7 @@ def _find_server(thread: int, name: str, arguments: list[int], run: Run) -> str 
 
 
 def _find_file(thread: int, name: str, arguments: list[int], folder: str) -> str | None:
-    """The file that a call is about, if it is below the folder."""
+    """Return the file of a call, if it is below the folder."""
     shape = _CALLS[name]
     try:
         path = ""
@@ -295,7 +295,7 @@ def _find_file(thread: int, name: str, arguments: list[int], folder: str) -> str
 
 
 def _read_path(thread: int, address: int) -> bytes:
-    """A path in another process's memory; the page after its last one may not exist."""
+    """Read a path from another process's memory; the page after its last one may not exist."""
     found = _read(thread, address, _PAGE - address % _PAGE)
     if b"\0" not in found:
         found += _read(thread, address + len(found), _PAGE)
@@ -309,7 +309,7 @@ def _read(thread: int, address: int, size: int) -> bytes:
 
 
 def _hear(ears: int, heard: bytes, run: Run) -> bytes:
-    """Take what the process has said up to now; return the start of an unfinished line."""
+    """Read the reports of the process; return the start of an unfinished line."""
     with suppress(BlockingIOError):
         while more := os.read(ears, 1 << 16):
             heard += more
@@ -319,7 +319,7 @@ def _hear(ears: int, heard: bytes, run: Run) -> bytes:
 
 
 def _kill(pid: int) -> None:
-    """The process first, then its children: workers, and Chroma's process."""
+    """Kill the process first, then its children: workers, and Chroma's process."""
     family = psutil.Process(pid).children(recursive=True)
     os.kill(pid, signal.SIGKILL)
     for one in family:
@@ -331,8 +331,8 @@ def _kill(pid: int) -> None:
 def _forked(
     work: Callable[[Say], None], log: Path | None, timeout_s: float
 ) -> Iterator[tuple[int, int, int, int]]:
-    """A process that does the work: its id, and the descriptors for the kernel's questions, for
-    what it says, and for its end."""
+    """Fork a process for the work; return its id, and the descriptors of the kernel's
+    notifications, of its reports and of its exit."""
     ears, mouth = os.pipe()
     os.set_blocking(ears, False)
     ours, theirs = socket.socketpair()
@@ -365,7 +365,7 @@ def _live(
     to_parent: socket.socket,
     timeout_s: float,
 ) -> None:
-    """What the forked process does. It does not return."""
+    """Body of the forked process. It does not return."""
     status = 1
     try:
         if log:
@@ -380,7 +380,7 @@ def _live(
         socket.send_fds(to_parent, [b"watched"], [listener])
         os.close(listener)
         to_parent.close()
-        # If it hangs, the log says where.
+        # If it hangs, the log shows where.
         faulthandler.dump_traceback_later(timeout_s * 0.8, file=2)
         work(lambda what: _say(mouth, what))
         status = 0
@@ -409,8 +409,8 @@ class _Program(ctypes.Structure):
 
 
 def _install() -> int:
-    """Have the kernel ask about the calls of this process and of its children; return the
-    descriptor for its questions."""
+    """Install the filter for this process and its children; return the descriptor of the kernel's
+    notifications."""
     code: list[tuple[int, int, int, int]] = []
     for name, shape in _CALLS.items():
         if name in _FLAGS_AT:

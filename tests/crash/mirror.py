@@ -1,10 +1,10 @@
-"""The Chroma mirror as another program sees it: through the library, in a process of its own.
+"""Reader of the Chroma mirror through Chroma's library, in a separate process.
 
     python -m tests.crash.mirror
 
-Reads locations, a line each, and prints what the Chroma there has: the checksum of every record,
-by collection and id. The process lives as long as its reader, because the import takes longer
-than all the rest.
+Reads locations from stdin, one per line, and prints the checksum of every record in that Chroma,
+by collection and id. The process lives as long as its reader, because importing Chroma takes most
+of the time.
 """
 
 import json
@@ -21,7 +21,7 @@ from quinion.store.embedded.checksum import sum_record
 from quinion.store.embedded.raw_reader import RawReader
 
 Checksums = dict[str, dict[str, int | None]]
-"""Of records, by collection and id."""
+"""Checksums of records by collection and id."""
 
 
 class MirrorReader:
@@ -39,7 +39,7 @@ class MirrorReader:
         self._process.communicate()
 
     def compare(self, store: Path, location: Path | str) -> list[str]:
-        """A line for each difference between the mirror and a store that nobody has open."""
+        """Return a line for each difference between the mirror and a closed store."""
         ours = read_store(store)
         assert self._process.stdin
         assert self._process.stdout
@@ -57,7 +57,7 @@ def mirror_reader() -> Iterator[MirrorReader]:
 
 
 def check_store(folder: Path) -> list[str]:
-    """What is damaged in a store that nobody has open."""
+    """Return the problems of a closed store."""
     with closing(RawReader(folder)) as reader:
         problems = reader.find_damage()
         for name in reader.collections():
@@ -66,7 +66,7 @@ def check_store(folder: Path) -> list[str]:
 
 
 def read_store(folder: Path) -> Checksums:
-    """The records of a store that nobody has open."""
+    """Return the records of a closed store."""
     with closing(RawReader(folder)) as reader:
         return {
             name: {one.id: one.checksum for some in reader.read(name) for one in some}
@@ -123,7 +123,7 @@ def main() -> None:
     for line in sys.stdin:
         try:
             answer: object = _read_chroma(line.strip())
-        except Exception as error:  # Chroma raises its own kinds, and SQLite's
+        except Exception as error:  # Chroma raises its own exceptions and SQLite's
             answer = f"{type(error).__name__}: {error}"
         print(json.dumps(answer), flush=True)
 

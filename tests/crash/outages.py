@@ -1,4 +1,4 @@
-"""Redis is killed or paused at a request, until the client has its answer.
+"""Outage tests: Redis is killed or paused at a request, until the client has its answer.
 
     python -m tests.crash.outages SCENE POINTS SEED MODELS
 
@@ -24,7 +24,7 @@ KNOCK = "knock"
 
 
 class How(StrEnum):
-    """How a server goes away."""
+    """Kind of outage."""
 
     KILLED = "killed"
     PAUSED = "paused"
@@ -32,10 +32,11 @@ class How(StrEnum):
 
 
 class Outage:
-    """Takes a server away at one call of those that are of this `kind` (their name, and which
-    server they are for), and brings it back once so many answers were given.
+    """Stops a server at one of the calls of this `kind` (name and server), and restarts it after
+    the given number of answers.
 
-    `number` None: at the first call of any kind. `failure` is the error of the call itself.
+    If `number` is None, it stops at the first call of any kind. `failure` is the error of the call
+    itself.
     """
 
     def __init__(
@@ -93,12 +94,12 @@ class Outage:
 
 
 async def knock(stage: Stage) -> None:
-    """Change a file, so that `decide` is asked, and the server is back before the next step."""
+    """Change a file, so that `decide` is called and the server is back before the next step."""
     (stage.engine.settings.home / KNOCK).touch()
 
 
 def tally_outages(name: str, points: int, seed: int, models: Path) -> Tally:
-    """Have Redis killed, and paused, at so many of the requests of a scene."""
+    """Kill and pause Redis at some of the requests of a scene."""
     scene = SCENES[name]
     tally = Tally(name)
     with open_theatre(scene, models) as theatre:

@@ -1,11 +1,11 @@
-"""A reader while an operation runs: at each change of a file, before it is made.
+"""Read tests: a client reads before each change of a file while an operation runs.
 
-The thread that would make the change waits, wherever it is in its transaction, and a client of the
-same server reads the lists, the stored texts and a search. Each must be as it was before the
-operation or as it is after it, and once something new was seen, nothing old may be.
+The thread that would make the change waits at any point of its transaction, and a client of the
+same server reads the lists, the stored texts and a search. Each must be entirely old or entirely
+new, and after something new was seen, nothing old may be seen.
 
-A reader may have to wait for the operation, where both use the registry of policies. After a
-second the change is made then, and the reader goes on.
+A reader may have to wait for the operation if both use the registry of policies. The change is
+then made after a second, and the reader continues.
 """
 
 import os
@@ -22,14 +22,14 @@ from tests.crash.theatre import Theatre
 
 READY, READ = "ready", "read"
 PARTS = ("found", "listed", "stored")
-"""Of a state, in the order in which they are read."""
+"""Parts of a state, in the order in which they are read."""
 REGISTRY = "policies.db"
 LOGGED = 3_000
 """Characters of a log that are shown."""
 
 
 class Reader:
-    """Reads the state when one is asked for by `decide`."""
+    """Client that reads the state when `decide` requests it."""
 
     def __init__(self, theatre: Theatre) -> None:
         self._scene = theatre.scene
@@ -41,10 +41,10 @@ class Reader:
         os.close(self._mouth)
 
     def decide(self, call: Call, run: Run) -> int | None:
-        """Have each change wait that is made during the operation."""
+        """Hold each change that is made during the operation."""
         is_running = run.said and (READY in run.said[-1] or READ in run.said[-1])
         is_reading = len(self.points) > sum(READ in said for said in run.said)
-        # Opening a file shows nothing to a reader; one of the registry in SQLite waits.
+        # Opening a file changes nothing for readers; opening the SQLite registry blocks.
         is_of_no_interest = call.name in OPENS or call.file.startswith(REGISTRY)
         if call.by_main or not is_running or is_reading or is_of_no_interest:
             return None
@@ -53,8 +53,8 @@ class Reader:
         return HOLD
 
     async def act(self, stage: Stage) -> Answer:
-        """The scene's call, with the reader beside it."""
-        await self._scene.server.look(stage)  # which loads the model
+        """Make the scene's call while the reader runs."""
+        await self._scene.server.look(stage)  # loads the model
         stage.say({READY: True})
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(self._read, stage)
@@ -71,7 +71,7 @@ class Reader:
 
 
 def read_during(theatre: Theatre, after: State, tally: Tally) -> None:
-    """Read at each change of the scene's operation, and note where half of it was visible."""
+    """Read at each change of the scene's operation, and record where part of it was visible."""
     reader = Reader(theatre)
     quiet_s = replicator.QUIET_S
     replicator.QUIET_S = 3600.0  # the mirror is not part of the operation, which takes longer here
@@ -87,7 +87,7 @@ def read_during(theatre: Theatre, after: State, tally: Tally) -> None:
 def judge_reads(
     theatre: Theatre, after: State, run: Run, points: list[str]
 ) -> Iterator[tuple[Flaw, str]]:
-    """What a reader saw that belongs to neither state, or to both."""
+    """Return the reads that match neither state, and old reads after a new one."""
     seen = [said[READ] for said in run.said if READ in said]
     if run.hung or run.status or len(seen) < len(points):
         how = f"{len(seen)} of {len(points)} reads were done"
@@ -97,7 +97,7 @@ def judge_reads(
     is_new: dict[str, bool] = {}
     for state, point in zip(seen, points, strict=True):
         for part in PARTS:
-            # What has a database of its own changes at a moment of its own.
+            # A part with a separate database changes at a different moment.
             unit = part if theatre.scene.server.has_registry else "all"
             old, new = _fits(state, theatre.before, part), _fits(state, after, part)
             if old and new:

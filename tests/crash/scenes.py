@@ -1,7 +1,7 @@
-"""The operations that are tested, each with the home that it starts from: the scenes.
+"""Scenes: the tested operations, each with the home that it starts from.
 
-The state of a home is what the server's lists, stored texts and searches return, and which files
-the home keeps beside the store. Times are left out, because they differ from run to run.
+The state of a home consists of the server's lists, stored texts and search results, and of the
+files beside the store. Times are omitted, because they differ from run to run.
 """
 
 from collections.abc import Awaitable, Callable, Mapping
@@ -43,11 +43,11 @@ DOCVEC_COLLECTIONS = IndexCollections(Settings().docvec_collection)
 SLUG = "bats"
 CHANGING = frozenset({"ingested_at", "indexed_at", "date_added"})
 LIBRARY_FOLDER = "library"
-"""The folder of the home whose files each belong to a document."""
+"""Folder of the home with one file per document."""
 
 
-def tell(word: str, paragraphs: int) -> str:
-    """A text about one thing, of several chunks."""
+def text_about(word: str, paragraphs: int) -> str:
+    """Return a text of several chunks about one subject."""
     return "\n".join(
         f"Paragraph {number} tells at some length of the {word}, of what the {word} does by day, "
         f"and of where the {word} sleeps when the night is cold."
@@ -56,8 +56,7 @@ def tell(word: str, paragraphs: int) -> str:
 
 
 class Stage:
-    """One engine with one server on it, asked through a client. `say` reports to the process that
-    watches."""
+    """One engine with one server and a client; `say` reports to the watching process."""
 
     def __init__(self, engine: Engine, server: ContractServer, files: Path, say: Say) -> None:
         self.engine = engine
@@ -71,13 +70,13 @@ class Stage:
         return result.structured_content or {}
 
     async def read(self, tool: str, **arguments: Any) -> Answer:
-        """Ask for something that is always answered."""
+        """Make a call that must succeed."""
         answer = await self.ask(tool, **arguments)
         assert not failure(answer), answer
         return answer
 
     async def records(self, collection: str) -> list[Any]:
-        """All records of a collection, in a form that can be compared and written as JSON."""
+        """Return all records of a collection in a form that is comparable and serialisable."""
         return sorted(
             [
                 record.id,
@@ -92,8 +91,8 @@ class Stage:
         return sorted(
             str(path.relative_to(home))
             for path in (home / LIBRARY_FOLDER).rglob("*")
-            # What is in doubt after a failure is decided at the next start.
-            if path.is_file() and path.suffix != UNLISTED
+            # Uncertain files after a failure are resolved at the next start.
+            if path.is_file() and path.suffix != IN_DOUBT
         )
 
 
@@ -102,9 +101,9 @@ Step = Callable[[Stage], Awaitable[Any]]
 
 @dataclass(frozen=True, slots=True)
 class Server:
-    """A server, and how the state of all that it keeps is read.
+    """A server, and a function that reads its state.
 
-    `has_registry`: it keeps a second database beside the store, and no transaction spans both.
+    `has_registry`: it has a second database beside the store, and no transaction spans both.
     """
 
     name: str
@@ -117,8 +116,8 @@ class Server:
 class Scene:
     """An operation of a server.
 
-    `again` is the error with which the contract answers the same call once it has been done.
-    `unpack` writes the home that it starts from, where that is not made by `prepare`.
+    `again` is the error with which the contract answers a repeated call.
+    `unpack` writes the initial home if `prepare` does not create it.
     """
 
     server: Server
@@ -136,13 +135,13 @@ class Scene:
 
 
 def failure(answer: Mapping[str, Any]) -> str:
-    """The code of the error in an answer, or its message where the contract has no codes; empty:
+    """Return the error code of an answer, or its message if the contract has no codes; empty if
     there is no error."""
     return str(answer.get("error_type") or answer.get("error_code") or answer.get("error") or "")
 
 
 async def _worded(work: Awaitable[object]) -> Answer:
-    """The outcome of something that no tool does, in the form of a tool's answer."""
+    """Wrap the outcome of an operation without a tool in the form of a tool's answer."""
     try:
         await work
     except QuinionError as error:
@@ -159,11 +158,11 @@ def write_files(folder: Path) -> None:
     """Write the documents that the operations read."""
     folder.mkdir()
     for word, paragraphs in (("otter", 20), ("heron", 30), ("bats", 10), ("moles", 10)):
-        text_pdf(folder / f"{word}.pdf", tell(word, paragraphs))
+        text_pdf(folder / f"{word}.pdf", text_about(word, paragraphs))
     notes = folder / "notes"
     notes.mkdir()
     (notes / "long.md").write_text(
-        "\n\n".join(f"# Chapter {number}\n\n{tell('newt', 8)}" for number in range(4))
+        "\n\n".join(f"# Chapter {number}\n\n{text_about('newt', 8)}" for number in range(4))
     )
     (notes / "short.txt").write_text("A short text about toads.\n")
 
@@ -240,7 +239,7 @@ async def _look_at_policies(stage: Stage) -> State:
     listed = await stage.read("list_policy_revisions", source=SOURCE)
     return {
         "listed": [
-            # One whose ingestion failed has no text either, and says why.
+            # A revision whose ingestion failed has no text; its entry has the reason.
             {**one, "status": one["status"] == RevisionStatus.ACTIVE}
             for one in listed["revisions"]
         ],
@@ -264,13 +263,13 @@ async def _index_first(stage: Stage) -> None:
 async def _add_notes(stage: Stage) -> None:
     await _index_first(stage)
     notes = stage.files / "notes"
-    (notes / "new.md").write_text("# New\n\n" + tell("vole", 12))
+    (notes / "new.md").write_text("# New\n\n" + text_about("vole", 12))
     (notes / "other.txt").write_text("Another text, about a vole.\n")
 
 
 async def _change_note(stage: Stage) -> None:
     await _index_first(stage)
-    (stage.files / "notes" / "long.md").write_text("# Changed\n\n" + tell("vole", 20))
+    (stage.files / "notes" / "long.md").write_text("# Changed\n\n" + text_about("vole", 20))
 
 
 async def _move_note(stage: Stage) -> None:
@@ -284,7 +283,7 @@ async def _delete_note(stage: Stage) -> Answer:
 
 
 async def _delete_chunks(stage: Stage) -> Answer:
-    """All chunks but one of a file that has several."""
+    """Delete all chunks except one of a file with several."""
     chunks = await stage.engine.get(DOCVEC_COLLECTIONS.chunks)
     ids = [one.id for one in chunks if one.metadata["chunk_index"]]
     return await stage.ask("delete_chunks", ids=ids)
@@ -330,7 +329,7 @@ async def _remove_bats(stage: Stage) -> Answer:
 
 
 async def _look_at_library(stage: Stage) -> State:
-    await stage.read("list_documents")  # the first list deletes what a dead process left
+    await stage.read("list_documents")  # the first list deletes leftovers of a dead process
     found = await stage.read("search_documents", query="the bats by day", limit=3)
     return {
         "listed": await stage.records(library_records.DOCUMENTS),
@@ -348,7 +347,7 @@ async def _ingest_otter(stage: Stage) -> Answer:
 
 
 async def _count(stage: Stage) -> Answer:
-    """Anything that a client asks for: what is tested is the opening."""
+    """Make any call; the tested operation is the opening of the home."""
     return {"collections": await in_thread(stage.engine.store.collections)}
 
 

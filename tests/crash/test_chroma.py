@@ -1,4 +1,4 @@
-"""A sample of what `make crash` does to the Chroma mirror: a folder or a server that fails."""
+"""Sample of the Chroma part of `make crash`: a folder or a server that fails."""
 
 from pathlib import Path
 
@@ -17,7 +17,7 @@ pytestmark = [
 
 SEED = 2
 AT_THE_START, BEFORE, AFTER = 3, 3, 2
-"""Outages of each scene, and of each request."""
+"""Outages by scene, and by request."""
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""A sample of what `make crash` does: operations killed and failed at a few points."""
+"""Sample of `make crash`: operations killed and failed at a few points."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""A real server is killed by SIGKILL during an ingest: the document is there, or nothing of it."""
+"""SIGKILL of a real server during an ingest: the document is stored completely or not at all."""
 
 import contextlib
 import json
@@ -39,7 +39,7 @@ CALL = {
 
 
 async def look_and_ingest_again(home: Path) -> tuple[int, int, str]:
-    """Documents and chunks after the restart, and the answer to the same call."""
+    """Return documents and chunks after the restart, and the answer to the same call."""
     async with open_engine(Settings(home=home)) as engine:
         documents = len(await engine.get(REGISTRY))
         chunks = len(await engine.get(CHUNKS))
@@ -67,7 +67,7 @@ def test_a_server_killed_at_any_time_of_an_ingest_leaves_all_or_nothing(tmp_path
 
 
 def ingest_and_kill(home: Path, after_s: float | None) -> None:
-    """Ask a real server to ingest; kill it after a time, or (None) let it answer."""
+    """Start an ingest on a real server; kill the server after a time, or (None) let it answer."""
     server = subprocess.Popen(
         [Path(sys.executable).with_name("document-store-mcp")],
         env={**os.environ, "QUINION_HOME": str(home)},
@@ -90,7 +90,7 @@ def ingest_and_kill(home: Path, after_s: float | None) -> None:
 
 
 def kill_engines(home: Path) -> None:
-    """Kill all processes that work on the home: what a client starts is only a relay."""
+    """Kill all engine processes of the home; the process that a client starts is only a relay."""
     quiet = 0
     while quiet < 3:
         found = [

@@ -1,8 +1,8 @@
-"""Runs a scene many times on copies of one home, and checks the home after each run.
+"""Runner of plays: runs of a scene on copies of one home, with a check after each.
 
-A run is called a play. Each is forked from a process that has loaded all modules and has one
-thread, so that it takes a second or two. Chroma has its own process in each play; the process of
-the engine does not import it.
+Each play is forked from a single-threaded process that has loaded all modules, so that it takes a
+second or two. Chroma has a separate process in each play; the process of the engine does not import
+it.
 """
 
 import logging
@@ -34,11 +34,11 @@ from tests.redis_server import ON_DISK, RedisServer, redis_server
 
 @dataclass(frozen=True, slots=True)
 class Aftermath:
-    """What was found after a restart, and after the same call was made again.
+    """State after a restart, and after the same call was repeated.
 
-    `problems` is the answer of `verify` after the restart. `problems_again` is what the store's
-    own check reports after the last close, and `unmirrored` how the mirror differs from the store
-    then.
+    `problems` is the answer of `verify` after the restart. `problems_again` is the result of the
+    store's integrity check after the last close, and `unmirrored` lists the differences between
+    the mirror and the store then.
     """
 
     state: State
@@ -50,7 +50,7 @@ class Aftermath:
 
 
 class Theatre:
-    """The home of one scene. Use `open_theatre`."""
+    """Home of one scene. Use `open_theatre`."""
 
     def __init__(
         self,
@@ -95,34 +95,34 @@ class Theatre:
         [self.before] = self._play(self.scene.server.look)
 
     def act(self, decide: Decide = let_all, *then: Step) -> Run:
-        """Make the scene's call on a copy of its home, and then take these steps."""
+        """Make the scene's call on a copy of its home, then run these steps."""
         return self.play((self.scene.act, *then), decide)
 
     def play(self, steps: Sequence[Step], decide: Decide = let_all) -> Run:
-        """Take these steps on a copy of the scene's home."""
+        """Run these steps on a copy of the scene's home."""
         self.put_back()
         return self._watch(steps, decide)
 
     def look(self) -> State:
-        """The state after a restart."""
+        """Return the state after a restart."""
         state: State
         [state] = self._play(self.scene.server.look)
         return state
 
     def look_and_act_again(self) -> Aftermath:
-        """The state after a restart, and after the same call and a clean close."""
+        """Return the state after a restart, and after the same call and a clean close."""
         look, act = self.scene.server.look, self.scene.act
         state, problems, answer, again = self._play(look, verify, act, look)
         problems_again = check_store(self.settings.home / STORE)
         return Aftermath(state, problems, answer, again, problems_again, self.find_unmirrored())
 
     def find_unmirrored(self) -> list[str]:
-        """How the mirror differs from the store, which nobody has open."""
+        """Return the differences between the mirror and the closed store."""
         location = self.chroma.url if self.chroma else self.settings.home / "chroma"
         return self._mirror.compare(self.settings.home / STORE, location)
 
     def read_log(self) -> str:
-        """What all plays have printed since this was last called."""
+        """Return the output of all plays since the last call."""
         log = self._folder / "log"
         text = log.read_text(errors="replace")
         os.truncate(log, 0)
@@ -143,8 +143,8 @@ class Theatre:
         return run.said
 
     async def _stage(self, steps: Sequence[Step], say: Say) -> None:
-        """Open the engine, take the steps and say the outcome of each. Where the engine can't be
-        opened, that is the outcome of the first step, and it is opened again for the others."""
+        """Open the engine, run the steps and report the outcome of each. A failure to open the
+        engine is the outcome of the first step; the engine is opened again for the others."""
         logging.basicConfig()
         try:
             await self._take(steps, say)
@@ -165,7 +165,7 @@ class Theatre:
                 say(await step(stage))
 
     def put_back(self) -> None:
-        """Make the home what it was before the scene's call."""
+        """Restore the home to its state before the scene's call."""
         home = self.settings.home
         shutil.rmtree(home)
         shutil.copytree(self._folder / "template", home, symlinks=True)
@@ -182,7 +182,7 @@ class Theatre:
 
 
 class Unopened(Exception):
-    """The server can't be started, and says why."""
+    """The server can't be started; the message has the reason."""
 
     def __init__(self, error: QuinionError) -> None:
         super().__init__(error.message)
@@ -190,19 +190,19 @@ class Unopened(Exception):
 
 
 class PlayFailed(Exception):
-    """A process failed that was not killed."""
+    """A process failed without being killed."""
 
 
 async def verify(stage: Stage) -> list[str]:
-    """The problems that the server's tool `verify` reports. Its warnings, which are about the
-    mirror, do not count."""
+    """Return the problems that the server's tool `verify` reports. Its warnings, which concern the
+    mirror, are ignored."""
     answer = await stage.ask("verify")
     return [str(answer)] if failure(answer) else list(answer["problems"])
 
 
 @contextmanager
 def open_theatre(scene: Scene, models: Path, *, on_server: bool = False) -> Iterator[Theatre]:
-    """A home with what the scene starts from. `on_server`: the mirror is a Chroma server."""
+    """Open a home with the initial content of the scene. `on_server`: mirror to a Chroma server."""
     with ExitStack() as stack:
         mirror = stack.enter_context(mirror_reader())
         folder = Path(stack.enter_context(TemporaryDirectory(prefix="quinion-crash-"))).resolve()

@@ -1,14 +1,14 @@
-"""What every adapter of `quinion.store.base.VectorStore` does.
+"""Conformance suite for adapters of `quinion.store.base.VectorStore`.
 
-An adapter's test module says how its store is opened, and inherits the tests:
+An adapter's test module defines how its store is opened and inherits the tests:
 
     class TestMyStore(DurableConformance):
         def open(self, folder: Path) -> VectorStore:
             return MyStore(folder)
 
-`StoreConformance` is for a store that may forget everything when it is closed,
-`DurableConformance` for one that does not, and `FolderConformance` for one that keeps all it has
-in files of the folder: it is also killed at the calls that change them.
+`StoreConformance` is for any store, including in-memory ones. `DurableConformance` is for stores
+that persist their data. `FolderConformance` is for stores that keep all data in files of the
+folder; it also kills the process at system calls that change these files.
 """
 
 import pytest

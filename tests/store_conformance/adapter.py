@@ -1,4 +1,4 @@
-"""How the suite opens a store, what it puts into it, and how it looks at what is there."""
+"""Adapter interface of the suite, with helpers to write test data and compare contents."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
@@ -16,28 +16,28 @@ from quinion.store.filters import Where, matches
 DIMENSIONS = 8
 MODEL = "model-a"
 PATIENCE_S = 60.0
-"""How long a test waits for what must happen."""
+"""Timeout for events that must happen."""
 TOLERANCE = 1e-5
-"""Of scores: stores may add up in another order."""
+"""Tolerance of scores: stores may sum in a different order."""
 
 OpenStore = Callable[[], VectorStore]
 State = dict[str, Any]
 
 
 class Adapter:
-    """What an adapter's test class says about its store."""
+    """Properties of a store, set by its adapter's test class."""
 
     durable = False
-    """What was committed is there when the store is opened again."""
+    """Whether committed data survives closing the store."""
     has_files = False
-    """`copy_to` writes files that can be opened as a store."""
+    """Whether `copy_to` writes files that can be opened as a store."""
     readers_wait = False
-    """Readers wait for the end of a transaction, instead of reading the snapshot before it."""
+    """Whether readers wait for an open transaction instead of reading the previous snapshot."""
     patches: ClassVar[Mapping[str, object]] = {}
-    """Attributes of modules, by their dotted names, that are set for all tests of the class."""
+    """Module attributes, by dotted name, that are patched for all tests of the class."""
 
     def open(self, folder: Path) -> VectorStore:
-        """Open the store in this folder, which may not exist yet."""
+        """Open the store in this folder, creating the folder if necessary."""
         raise NotImplementedError
 
     @pytest.fixture(autouse=True)
@@ -47,7 +47,7 @@ class Adapter:
 
     @pytest.fixture
     def open_store(self, tmp_path: Path) -> Iterator[OpenStore]:
-        """Opens the same store each time; the test closes it in between."""
+        """Function that opens the same store each time; the test closes it in between."""
         with ExitStack() as stack:
 
             def open_again() -> VectorStore:
@@ -59,20 +59,20 @@ class Adapter:
 
     @pytest.fixture
     def store(self, open_store: OpenStore) -> Iterator[VectorStore]:
-        """An empty store, which has to be intact after the test."""
+        """An empty store; the test fails if it is not intact afterwards."""
         store = open_store()
         yield store
         check_intact(store)
 
 
 def vector_of(text: str, dimensions: int = DIMENSIONS) -> Vectors:
-    """The vector that goes with a text: always the same one, of unit length."""
+    """Return a deterministic unit vector for a text."""
     vector = np.random.default_rng(crc32(text.encode())).normal(size=dimensions)
     return (vector / np.linalg.norm(vector)).astype(np.float32)
 
 
 def vectors_of(records: Sequence[Record]) -> Vectors:
-    """The vectors that go with the texts of these records."""
+    """Return the vectors of the records' texts."""
     found = np.empty((len(records), DIMENSIONS), np.float32)
     for place, record in enumerate(records):
         found[place] = vector_of(record.text)
@@ -80,7 +80,7 @@ def vectors_of(records: Sequence[Record]) -> Vectors:
 
 
 def record(id_: str, text: str | None = None, /, **metadata: Scalar) -> Record:
-    """A record; its text is made from its id if none is given."""
+    """Build a record; the default text is derived from the id."""
     return Record(id_, f"the text of {id_}" if text is None else text, metadata)
 
 
@@ -101,7 +101,7 @@ def hit_ids(hits: Sequence[Hit]) -> list[str]:
 
 
 def contents(store: VectorStore) -> State:
-    """All that a store has, as plain data."""
+    """Return the contents of a store as plain data."""
     state: State = {}
     for name in sorted(store.collections()):
         records, vectors = store.get_with_vectors(Selector.everything(name))
@@ -116,7 +116,7 @@ def contents(store: VectorStore) -> State:
 
 
 def check_intact(store: VectorStore) -> None:
-    """The store finds nothing wrong with itself."""
+    """Assert that the store's integrity check reports no problem."""
     assert store.check_files() == []
     for name in store.collections():
         report = store.check(name)
@@ -132,7 +132,7 @@ def check_hits(
     limit: int,
     where: Where | None = None,
 ) -> None:
-    """The hits are what comparing the query with each of the records finds."""
+    """Assert that the hits equal those of an exact search over the records."""
     expected = {
         one.id: (one, max(0.0, float(vector @ query)))
         for one, vector in zip(records, vectors, strict=True)
@@ -151,6 +151,6 @@ def check_hits(
 
 
 def same_metadata(first: Metadata, second: Metadata) -> bool:
-    """The same keys and values, of the same types: 1 and True are equal for Python."""
+    """Compare keys, values and types, because 1 == True in Python."""
     kinds = [{key: type(value) for key, value in one.items()} for one in (first, second)]
     return dict(first) == dict(second) and kinds[0] == kinds[1]

@@ -1,4 +1,4 @@
-"""Random histories of a store, against a store of plain dictionaries."""
+"""Random histories of a store, compared with a store of plain dictionaries."""
 
 import shutil
 from collections.abc import Callable
@@ -26,7 +26,7 @@ from tests.store_conformance.dictionary_store import DictionaryStore
 from tests.store_conformance.filtering import FILTERS, KEYS, METADATA, VALUES
 
 Change = Callable[[Transaction], object]
-"""A change of a transaction; what it returns is compared."""
+"""A change within a transaction; its return value is compared."""
 
 COLLECTIONS = st.sampled_from(["a", "b"])
 IDS = st.sampled_from([f"id {n}" for n in range(9)])
@@ -85,7 +85,7 @@ TRANSACTIONS = st.lists(CHANGES, min_size=1, max_size=4)
 
 
 class History(RuleBasedStateMachine):
-    """The same transactions on a store and on a dictionary."""
+    """State machine that applies the same transactions to a store and to dictionaries."""
 
     adapter: Adapter
 

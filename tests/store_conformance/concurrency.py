@@ -1,4 +1,4 @@
-"""Readers and writers at the same time: each read sees one committed version, and all of it."""
+"""Concurrent readers and writers: each read sees exactly one committed version."""
 
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -22,11 +22,11 @@ from tests.store_conformance.adapter import (
 DOCUMENT = Selector.by_values("chunks", document="d")
 QUERY = vector_of("a query")
 ALL = 1_000
-"""More records than there are."""
+"""Limit above the number of records."""
 
 
 def chunks(version: int) -> list[Record]:
-    """The document in this version. Versions differ in the number of chunks."""
+    """Build a version of the document; versions differ in the number of chunks."""
     return [
         record(f"d {n}", f"chunk {n} of version {version}", document="d", version=version, n=n)
         for n in range(5 + version * 7 % 23)
@@ -34,7 +34,7 @@ def chunks(version: int) -> list[Record]:
 
 
 def replace(store: VectorStore, version: int) -> None:
-    """Replace the document by another version, in all collections, in one transaction."""
+    """Replace the document by another version in all collections, in one transaction."""
     new = chunks(version)
     entry = [record("d", f"version {version}", version=version, chunks=len(new))]
     with store.transaction() as transaction:
@@ -51,7 +51,7 @@ def replace(store: VectorStore, version: int) -> None:
 
 
 def version_of(records: list[Record]) -> int:
-    """The version that these records are, all of them."""
+    """Return the version of the records; fails unless they form one complete version."""
     version = int(records[0].metadata["version"])
     assert sorted(records, key=lambda one: one.metadata["n"]) == chunks(version)
     return version
@@ -92,7 +92,7 @@ def _version_of_hits(store: VectorStore, where: dict[str, object] | None) -> int
 
 
 def search_changed(store: VectorStore) -> int:
-    """What was changed after the version of the search is not found for what it is now."""
+    """Check that a search does not match values written after its version."""
     version = int(store.values("version")["version"])
     wanted = chunks(version)[-1]
     [hit] = store.search_vectors("chunks", vector_of(wanted.text), 1)
@@ -108,7 +108,7 @@ def read_registry(store: VectorStore) -> int:
     np.testing.assert_array_equal(vectors, vectors_of([entry]))
     version = int(entry.metadata["version"])
     assert entry.metadata["chunks"] == len(chunks(version))
-    # The other collection is read after it: it has this version or a later one.
+    # The other collection is read later, so it may have a later version.
     assert read_all(store) >= version
     return version
 
@@ -120,7 +120,7 @@ READS: list[Callable[[VectorStore], int]] = [
 
 
 def read_versions(store: VectorStore, done: Event, first: int) -> Iterator[int]:
-    """What one reader sees until the writers are done, and once more after that."""
+    """Return the versions that one reader sees until the writers are done, and one read later."""
     place = first
     while True:
         last = done.is_set()
@@ -157,7 +157,7 @@ class ConcurrencyConformance(Adapter):
                 assert seen[-1] == versions
 
     def test_counts_are_those_of_a_committed_version(self, store: VectorStore) -> None:
-        """The records are moved from one half to the other and back; their number is the same."""
+        """Records move from one half to the other and back; their number stays the same."""
         done = Event()
         both = [record(str(n), half=0) for n in range(20)]
         with store.transaction() as transaction:

@@ -1,6 +1,6 @@
-"""A store of plain dictionaries: the shortest adapter that does what the port promises.
+"""Minimal adapter of the store interface, with plain dictionaries.
 
-A committed state is never changed: a transaction works on a copy, and replaces the state.
+A committed state is immutable: a transaction modifies a copy and then replaces the state.
 """
 
 import threading

@@ -1,4 +1,4 @@
-"""What was committed is there when the store is opened again, and after its process was killed."""
+"""Durability: committed data survives reopening the store and killing its process."""
 
 import json
 import subprocess
@@ -92,7 +92,7 @@ class InFolder(Adapter):
     def test_a_kill_at_any_write_leaves_the_state_between_two_transactions(
         self, scene: str, points: int
     ) -> None:
-        """In a process of its own, which has to have one thread."""
+        """Runs in a separate process, which must be single-threaded."""
         adapter = f"{type(self).__module__}:{type(self).__qualname__}"
         ended = subprocess.run(
             [sys.executable, "-m", "tests.store_conformance.kills", adapter, scene, str(points)],

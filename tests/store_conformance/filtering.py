@@ -1,4 +1,4 @@
-"""Filters: each operator by example, and all of them against `filters.matches`."""
+"""Filters: examples for each operator, and a comparison with `filters.matches`."""
 
 from typing import Any
 
@@ -20,7 +20,7 @@ from tests.store_conformance.adapter import (
 )
 
 LONG = "long " * 100
-"""Longer than what an index may keep of a value."""
+"""Longer than the prefix of a value that an index may store."""
 RECORDS = [
     record("int", k=1),
     record("float", k=1.0),
@@ -221,7 +221,7 @@ class FilterConformance(Adapter):
             ]
             hits = store.search_vectors("c", query, limit, where)
             check_hits(hits, records, vectors_of(records), query, limit, where)
-        # A selector compares values as a filter does.
+        # A selector compares values like a filter.
         selector = Selector.by_values("c", **values)
         expected = [one for one in records if matches(one.metadata, values)]
         assert store.count(selector) == len(expected)

@@ -1,8 +1,8 @@
-"""Kills a process at calls that change files of its store, and looks at what it has left.
+"""Kill tests: kill a process at calls that change its store's files, then inspect the store.
 
     python -m tests.store_conformance.kills MODULE:CLASS SCENE POINTS
 
-CLASS is the adapter's test class: it says how the store is opened. Prints the tally as JSON.
+CLASS is the adapter's test class, which opens the store. Prints the tally as JSON.
 """
 
 import json
@@ -31,7 +31,7 @@ Change = Callable[[Transaction], object]
 
 
 def prepare(transaction: Transaction) -> None:
-    """Three documents in two collections, lines and a value, and nothing else."""
+    """Write three documents to two collections, some lines and a value."""
     drop_everything(transaction)
     for document in ("a", "b", "c"):
         chunks = [record(f"{document} {n}", document=document, n=n) for n in range(12)]
@@ -44,7 +44,7 @@ def prepare(transaction: Transaction) -> None:
 
 
 def replace_document(transaction: Transaction) -> None:
-    """Other chunks, some of them under the same ids; its entry in the registry is replaced."""
+    """Write different chunks, some with the same ids, and replace the registry entry."""
     transaction.delete(Selector.by_values("chunks", document="a"))
     chunks = [record(f"a {n}", f"new text {n}", document="a", n=n) for n in range(5, 20)]
     transaction.upsert("chunks", chunks, vectors_of(chunks), MODEL)
@@ -70,7 +70,7 @@ def drop_collection(transaction: Transaction) -> None:
 
 
 def create_again(transaction: Transaction) -> None:
-    """Into slots that are free now, and into a collection under a name that was in use."""
+    """Write into freed slots and into a collection with a previously used name."""
     transaction.delete(Selector.by_values("chunks", document="d"))
     chunks = [record(f"d {n}", document="d", n=n) for n in range(30)]
     transaction.upsert("chunks", chunks, vectors_of(chunks), MODEL)
@@ -90,11 +90,11 @@ SCENES: dict[str, tuple[Sequence[Change], Sequence[Change]]] = {
     "filled": ([prepare], CHANGES),
     "new": ([], [prepare, *CHANGES, drop_everything]),
 }
-"""What is there before, and the transactions that are killed."""
+"""Initial content and killed transactions by scene."""
 
 
 class Theatre:
-    """One store, which is put back to what it was before each run. Each run is a process."""
+    """One store, restored before each run. Each run is a separate process."""
 
     def __init__(self, adapter: Adapter, folder: Path, scene: str) -> None:
         self._adapter = adapter
@@ -109,7 +109,7 @@ class Theatre:
         assert len(self.states) == len(self._changes) + 1
 
     def act(self, decide: Decide = let_all) -> Run:
-        """Commit the transactions one after the other; each is acknowledged."""
+        """Commit the transactions one after the other and acknowledge each."""
         shutil.rmtree(self._store, ignore_errors=True)
         if self._template.exists():
             shutil.copytree(self._template, self._store)
@@ -121,7 +121,7 @@ class Theatre:
         )
 
     def look(self) -> tuple[State, State]:
-        """What there is when it is opened again, and after the same transactions."""
+        """Return the contents after reopening, and after repeating the transactions."""
         before, after = self._run(self._look).said
         return before, after
 
@@ -157,7 +157,7 @@ class Theatre:
 
 
 def kill_at_points(theatre: Theatre, points: int) -> dict[str, Any]:
-    """Kill it at so many calls, or at all of them, evenly."""
+    """Kill the process at evenly spaced calls, or at all of them if there are few."""
     calls = len(theatre.act().calls)
     chosen = sorted({point * calls // points for point in range(points)})
     kills, flaws = 0, []
@@ -173,7 +173,7 @@ def kill_at_points(theatre: Theatre, points: int) -> dict[str, Any]:
 
         run = theatre.act(decide)
         kills += run.status == -9
-        # The last transaction may be committed and not acknowledged yet.
+        # The last transaction may be committed but not acknowledged yet.
         possible = theatre.states[len(run.said) : len(run.said) + 2]
         try:
             found, again = theatre.look()
@@ -181,14 +181,14 @@ def kill_at_points(theatre: Theatre, points: int) -> dict[str, Any]:
             flaws.append(f"{where}: {error}")
             continue
         if found not in possible:
-            flaws.append(f"{where}, after {run.said}: it is {found}")
+            flaws.append(f"{where}, after {run.said}: contents are {found}")
         if again != theatre.states[-1]:
             flaws.append(f"{where}: the same transactions lead to {again}")
     return {"calls": calls, "kills": kills, "flaws": flaws}
 
 
 def main(name: str, scene: str, points: str) -> None:
-    """Load the adapter, and kill it."""
+    """Load the adapter and run the kill test."""
     module, class_name = name.split(":")
     adapter: Adapter = getattr(import_module(module), class_name)()
     for path, value in adapter.patches.items():

@@ -1,4 +1,4 @@
-"""Reading by ids, by filter, and what is there at all."""
+"""Reads by ids, by filter, and of entire collections."""
 
 from contextlib import closing
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Search by vector: against comparing the query with every record."""
+"""Vector search, compared with exact search over all records."""
 
 import numpy as np
 import pytest
@@ -19,7 +19,7 @@ from tests.store_conformance.adapter import (
 
 COUNT = 400
 LONG = "long " * 100
-"""Longer than what an index may keep of a value."""
+"""Longer than the prefix of a value that an index may store."""
 
 
 def unit(*numbers: float) -> Vectors:

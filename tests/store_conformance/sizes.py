@@ -1,4 +1,4 @@
-"""A large store: a hundred thousand records."""
+"""Large stores: a hundred thousand records."""
 
 import numpy as np
 import pytest
@@ -15,7 +15,7 @@ RECALL = 0.99
 
 
 def clustered(count: int, seed: int) -> Vectors:
-    """Unit vectors in clusters, as those of texts are."""
+    """Generate clustered unit vectors, similar to those of texts."""
     dice = np.random.default_rng(seed)
     centres = np.random.default_rng(0).normal(size=(100, DIMENSIONS)).astype(np.float32)
     vectors = centres[dice.integers(0, len(centres), count)]
@@ -34,7 +34,7 @@ def number(first: int, last: int) -> list[Record]:
 def measure_recall(
     store: VectorStore, numbers: "np.typing.NDArray[np.int64]", vectors: Vectors, **where: int
 ) -> float:
-    """The share of the ten nearest of these records that a search finds."""
+    """Return the share of the ten nearest records that a search finds."""
     found = 0
     for query in clustered(QUERIES, 99):
         nearest = numbers[np.argsort(-(vectors @ query), kind="stable")[:10]]
@@ -69,7 +69,7 @@ class SizeConformance(Adapter):
         assert store.search_vectors("c", vectors[1], 10, {"half": 1}) == []
         assert measure_recall(store, numbers[::2], vectors[::2]) >= RECALL
 
-        # What comes now may take the place of what was deleted.
+        # New records may reuse the slots of deleted ones.
         again = clustered(STEP, 2)
         with store.transaction() as transaction:
             transaction.upsert("c", number(COUNT, COUNT + STEP), again, MODEL)

@@ -1,4 +1,4 @@
-"""The classes that an adapter's test class inherits; the package says which."""
+"""Base classes for an adapter's test class; see the package's docstring."""
 
 from tests.store_conformance.against_dictionary import AgainstDictionary
 from tests.store_conformance.concurrency import ConcurrencyConformance
@@ -20,16 +20,16 @@ class StoreBehaviour(
     ConcurrencyConformance,
     SizeConformance,
 ):
-    """All but the comparison with a dictionary."""
+    """All tests except the comparison with dictionaries."""
 
 
 class StoreConformance(StoreBehaviour, AgainstDictionary):
-    """Any store."""
+    """Tests for any store."""
 
 
 class DurableConformance(StoreConformance, Durability):
-    """A store that has everything when it is opened again."""
+    """Tests for a store that persists its data."""
 
 
 class FolderConformance(DurableConformance, InFolder):
-    """A store that keeps everything in files of its folder."""
+    """Tests for a store that keeps all data in files of its folder."""

@@ -1,4 +1,4 @@
-"""The suite on the store of dictionaries; what the others are compared with is itself."""
+"""Runs the suite on the dictionary store, the reference for the other adapters."""
 
 from pathlib import Path
 

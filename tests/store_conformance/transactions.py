@@ -1,4 +1,4 @@
-"""Transactions: all or nothing, one after the other, invisible until they are committed."""
+"""Transactions: atomic, serialised, and invisible until they are committed."""
 
 from concurrent.futures import ThreadPoolExecutor
 from threading import Event, Lock
@@ -21,15 +21,15 @@ from tests.store_conformance.adapter import (
 )
 
 SHORT_S = 0.1
-"""How long a test waits for what must not happen."""
+"""Wait for events that must not happen."""
 
 
 class Interrupted(BaseException):
-    """As KeyboardInterrupt is: no Exception."""
+    """Not derived from Exception, like KeyboardInterrupt."""
 
 
 def fill(store: VectorStore) -> None:
-    """Two documents in two collections, a collection to drop, and values."""
+    """Write two documents to two collections, a collection to drop, and values."""
     with store.transaction() as transaction:
         for document in ("a", "b"):
             chunks = [record(f"{document}{n}", document=document, n=n) for n in range(3)]
@@ -43,7 +43,7 @@ def fill(store: VectorStore) -> None:
 
 
 def change_everything(transaction: Transaction) -> None:
-    """Each kind of change, each to something that `fill` has written or to something new."""
+    """Make each kind of change, to data written by `fill` or to new data."""
     new = [record("a0", "another text", document="a"), record("a9", document="a")]
     transaction.upsert("chunks", new, vectors_of(new), MODEL)
     assert transaction.update_metadata(Selector.by_values("chunks", document="a"), {"n": -1}) == 4

@@ -1,4 +1,4 @@
-"""Upserts, changed metadata, deletions and the key-value table."""
+"""Upserts, metadata updates, deletions and the key-value table."""
 
 import numpy as np
 import pytest
@@ -61,7 +61,7 @@ class WritingConformance(Adapter):
 
     def test_of_an_id_that_comes_twice_the_last_record_is_kept(self, store: VectorStore) -> None:
         twice = [record("a", "1", n=1), record("b", "2", n=2), record("a", "3", n=3)]
-        for _ in range(2):  # new, and again
+        for _ in range(2):  # new, then repeated
             write(store, "c", twice)
             found, vectors = store.get_with_vectors(EVERYTHING)
             assert ids(found) == ["a", "b"]
