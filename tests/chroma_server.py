@@ -1,4 +1,4 @@
-"""A real Chroma server of the tests' own, in a folder of theirs, that can be killed and paused."""
+"""Real Chroma server for tests, in a temporary folder; it can be killed and paused."""
 
 import subprocess
 import sys
@@ -10,12 +10,12 @@ from pathlib import Path
 
 from tests.contract.process import free_port
 
-# What the program `chroma` does, without its imports, which take longer than all the rest.
+# Equivalent to the program `chroma`, without its slow imports.
 _PROGRAM = "import sys, chromadb_rust_bindings as chroma; chroma.cli(['chroma', *sys.argv[1:]])"
 
 
 class ChromaServer:
-    """It can be killed and started again, at the same address and with what it has."""
+    """A server that can be killed and restarted at the same address with its data."""
 
     def __init__(self, folder: Path, port: int) -> None:
         self.folder = folder

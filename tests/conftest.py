@@ -1,8 +1,7 @@
-"""What all tests have in common."""
+"""Configuration shared by all tests."""
 
 from hypothesis import settings
 
-# A file that takes long to be written on a busy machine is no fault; what hangs is ended by
-# pytest-timeout.
+# A slow write on a busy machine is not a failure; pytest-timeout ends tests that hang.
 settings.register_profile("unhurried", deadline=None)
 settings.load_profile("unhurried")

@@ -1,7 +1,7 @@
-"""Documents for tests, made on the spot: what is on each page is known to the letter.
+"""Generated test documents with exactly known text on each page.
 
 A PDF is a list of pages, each of one of the kinds below; `make_pdf` writes them in order.
-Pages are only as large as their content, so that OCR of one takes a fraction of a second.
+Pages are only as large as their content, so that OCR of a page takes a fraction of a second.
 """
 
 import io
@@ -21,7 +21,7 @@ LINE_HEIGHT = 11
 MARGIN = 20
 POINTS_PER_INCH = 72
 
-# PyMuPDF fills its module with these at run time, where the type checker does not see them.
+# PyMuPDF defines these at run time, invisible to the type checker.
 AES_256 = 5
 READING_ALONE = 1 << 9
 
@@ -31,7 +31,7 @@ PROSE = (
     "Visitors find ten more stands beside the gate of the northern yard.\n"
     "Each stand holds two bicycles and is bolted to a concrete footing."
 )
-"""Enough words on lines to be running text; Tesseract reads them without a mistake."""
+"""Enough words on lines to count as running text; Tesseract reads them without errors."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,10 +43,10 @@ class Text:
 
 @dataclass(frozen=True, slots=True)
 class Scan:
-    """A page that is an image of text, with no text layer but `layer`.
+    """A page with an image of text, and `layer` as its only text layer.
 
-    `cover` is the part of the page that the image covers. Up to the threshold the document is
-    an ordinary one; above it the server has to find out whether it is a scan or a picture.
+    `cover` is the share of the page that the image covers. Above the threshold, the server has to
+    determine whether the document is a scan or a picture.
     """
 
     text: str
@@ -65,7 +65,7 @@ class Drawing:
 
 @dataclass(frozen=True, slots=True)
 class Blank:
-    """A page with nothing on it."""
+    """An empty page."""
 
 
 AnyPage = Text | Scan | Drawing | Blank
@@ -81,12 +81,12 @@ def make_pdf(path: Path, pages: Sequence[AnyPage]) -> Path:
 
 
 def text_pdf(path: Path, *pages: str) -> Path:
-    """A PDF with a text layer, from the texts of its pages."""
+    """Write a PDF with a text layer from the texts of its pages."""
     return make_pdf(path, [Text(page) for page in pages])
 
 
 def hide_text(path: Path, number: int, text: str) -> Path:
-    """Put white text on a white part of a page (1-based) of a PDF: nobody sees it there."""
+    """Add invisible text to a page (1-based) of a PDF: white on white."""
     with pymupdf.open(path) as document:
         page = document[number - 1]
         page.insert_text((MARGIN, MARGIN), text, fontsize=FONT_SIZE, color=(1, 1, 1))
@@ -95,12 +95,12 @@ def hide_text(path: Path, number: int, text: str) -> Path:
 
 
 def page_text(text: str) -> str:
-    """What a text page's layer is read as: each of its lines ends in a line break."""
+    """Return the text extracted from a text page: each line ends in a line break."""
     return text.rstrip("\n") + "\n"
 
 
 def locked_pdf(path: Path, text: str = PROSE, *, to_open: bool = True) -> Path:
-    """A PDF that needs a password: to be opened at all, or only to be printed or changed."""
+    """Write a PDF with a password: to open it, or only to print or change it."""
     with pymupdf.open() as document:
         _add_page(document, Text(text))
         document.save(
@@ -114,14 +114,14 @@ def locked_pdf(path: Path, text: str = PROSE, *, to_open: bool = True) -> Path:
 
 
 def truncated_pdf(path: Path) -> Path:
-    """The first bytes of a PDF, as an interrupted download leaves them."""
+    """Write the first bytes of a PDF, like an interrupted download."""
     whole = make_pdf(path, [Text(PROSE)] * 3).read_bytes()
     path.write_bytes(whole[:120])
     return path
 
 
 def text_image(path: Path, *frames: str) -> Path:
-    """An image file of text, in the format of its extension; several frames in a TIFF."""
+    """Write an image file of text, in the format of its extension; a TIFF may have many frames."""
     first, *others = [picture_of(text) for text in frames or (PROSE,)]
     if others:
         first.save(path, save_all=True, append_images=others)
@@ -131,7 +131,7 @@ def text_image(path: Path, *frames: str) -> Path:
 
 
 def photo(path: Path) -> Path:
-    """An image file with no words: a sky over hills."""
+    """Write an image file without words: a sky over hills."""
     image = Image.linear_gradient("L").resize((600, 400)).convert("RGB")
     draw = ImageDraw.Draw(image)
     draw.ellipse((60, 40, 140, 120), fill=(250, 220, 120))
@@ -142,7 +142,7 @@ def photo(path: Path) -> Path:
 
 
 def huge_png(path: Path, side: int = 60_000) -> Path:
-    """A few hundred bytes that say that they are an image of `side` by `side` pixels."""
+    """Write a few hundred bytes that declare an image of `side` by `side` pixels."""
     header = struct.pack(">IIBBBBB", side, side, 8, 0, 0, 0, 0)
     chunks = ((b"IHDR", header), (b"IDAT", zlib.compress(bytes(side + 1))), (b"IEND", b""))
     path.write_bytes(b"\x89PNG\r\n\x1a\n" + b"".join(_png_chunk(*chunk) for chunk in chunks))
@@ -150,7 +150,7 @@ def huge_png(path: Path, side: int = 60_000) -> Path:
 
 
 def picture_of(text: str, dpi: int = 200) -> Image.Image:
-    """The text as pixels."""
+    """Render the text as an image."""
     with pymupdf.open() as document:
         pixels = _add_page(document, Text(text)).get_pixmap(dpi=dpi, colorspace=pymupdf.csGRAY)
         image = Image.frombytes("L", (pixels.width, pixels.height), pixels.samples)
@@ -159,7 +159,7 @@ def picture_of(text: str, dpi: int = 200) -> Image.Image:
 
 
 def picture_of_lines(seed: int = 1) -> Image.Image:
-    """A drawing: walls, and nothing that could be taken for a word."""
+    """Draw walls, without anything that resembles a word."""
     image = Image.new("L", (900, 640), "white")
     draw = ImageDraw.Draw(image)
     places = random.Random(seed)

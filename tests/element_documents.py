@@ -1,6 +1,6 @@
-"""Pages with figures, tables and equations for tests, made on the spot.
+"""Generated test pages with figures, tables and equations.
 
-A `Paper` is a PDF that is written from top to bottom; what is put on it is where the test says.
+A `Paper` is a PDF that is written from top to bottom, with content at positions set by the test.
 """
 
 import io
@@ -37,7 +37,7 @@ CELLS = (
 
 
 class Paper:
-    """A PDF in the making."""
+    """PDF under construction."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -58,21 +58,21 @@ class Paper:
         self._document.close()
 
     def tell(self, **data: str) -> None:
-        """What the file says about itself: its `title`, its `keywords`."""
+        """Set metadata of the file, such as `title` and `keywords`."""
         self._document.set_metadata(data)
 
     def turn(self) -> pymupdf.Page:
-        """Begin another page."""
+        """Start a new page."""
         self.page = self._document.new_page(width=WIDTH, height=HEIGHT)
         return self.page
 
     def write(self, x: float, y: float, text: str, *, bold: bool = False, font: str = "") -> None:
-        """One line, with its base at y."""
+        """Write a line with its baseline at y."""
         name = font or ("tibo" if bold else "tiro")
         self.page.insert_text((x, y), text, fontname=name, fontsize=SIZE)
 
     def prose(self, top: float, lines: int, left: float = LEFT, right: float = RIGHT) -> float:
-        """So many lines of running text; the y below them."""
+        """Write lines of running text; return the y below them."""
         words = iter((SENTENCES * (2 + lines // 4)).split())
         row, y = "", top + SIZE
         for _ in range(lines):
@@ -86,7 +86,7 @@ class Paper:
         return y
 
     def drawing(self, box: Box) -> Box:
-        """A plan in line work: an outline and walls."""
+        """Draw a floor plan: an outline and walls."""
         shape = self.page.new_shape()
         shape.draw_rect(pymupdf.Rect(box.x0, box.y0, box.x1, box.y1))
         for part in (0.25, 0.5, 0.8):
@@ -98,7 +98,7 @@ class Paper:
         return box
 
     def picture(self, box: Box) -> Box:
-        """A placed image."""
+        """Place an image."""
         stream = io.BytesIO()
         picture_of_lines().save(stream, "PNG")
         rect = pymupdf.Rect(box.x0, box.y0, box.x1, box.y1)
@@ -106,7 +106,7 @@ class Paper:
         return box
 
     def table(self, top: float, left: float = LEFT, right: float = RIGHT) -> Box:
-        """The table `CELLS` with rules all over."""
+        """Draw the table `CELLS` with all rules."""
         height, width = 18.0, (right - left) / len(CELLS[0])
         box = Box(left, top, right, top + height * len(CELLS))
         shape = self.page.new_shape()
@@ -122,14 +122,14 @@ class Paper:
         return box
 
     def equation(self, y: float, formula: str, number: str) -> None:
-        """A formula in the middle, and its number at the right."""
+        """Write a centred formula with its number at the right."""
         self.page.insert_text((220, y), formula, fontname="tiit", fontsize=SIZE + 1)
         width = pymupdf.get_text_length(number, "tiro", SIZE)
         self.write(RIGHT - width, y, number)
 
 
 def scan_of(source: Path, path: Path, dpi: int = 200) -> Path:
-    """The same pages as pixels, without a text layer."""
+    """Convert the pages to images without a text layer."""
     with pymupdf.open(source) as document, pymupdf.open() as scan:
         for page in document:
             pixels = page.get_pixmap(dpi=dpi, colorspace=pymupdf.csGRAY)
@@ -143,7 +143,7 @@ def scan_of(source: Path, path: Path, dpi: int = 200) -> Path:
 
 
 def turned(source: Path, path: Path, degrees: int) -> Path:
-    """The same pages, shown turned."""
+    """Rotate the pages."""
     with pymupdf.open(source) as document:
         for page in document:
             page.set_rotation(degrees)

@@ -1,4 +1,4 @@
-"""A heap as documents leave it: what was freed lies between what is still used."""
+"""Fragmented heap, as after processing documents: free blocks between used ones."""
 
 import ctypes
 
@@ -11,7 +11,7 @@ BLOCK, HOLES = 1 << 16, 1_000
 
 
 def leave_holes() -> int:
-    """Take 64 MB in blocks that touch each other, free all but the last; the bytes freed."""
+    """Allocate 64 MB in adjacent blocks, free all but the last, return the freed bytes."""
     blocks = [_LIBC.malloc(BLOCK) for _ in range(HOLES + 1)]
     for block in blocks:
         ctypes.memset(block, 1, BLOCK)

@@ -1,4 +1,4 @@
-"""The home that quinion 0.1 made (`tests/fixtures`), and what it must answer."""
+"""Home created by quinion 0.1 (`tests/fixtures`), with its expected answers."""
 
 import hashlib
 import json
@@ -21,7 +21,7 @@ from quinion.store.base import Selector, VectorStore
 FIXTURES = Path(__file__).parent / "fixtures"
 EXPECTED: dict[str, Any] = json.loads((FIXTURES / "home_v1.json").read_text(encoding="utf-8"))
 LEDGER = str(EXPECTED["made_by"]["ledger"])
-"""The ledger's folder, as seen from the home; its name is a hash of the path of `OLD_CHROMA`."""
+"""Folder of the store inside the home; its name is a hash of the path of `OLD_CHROMA`."""
 OLD_CHROMA = f"{EXPECTED['made_by']['home']}/chroma"
 
 
@@ -36,13 +36,13 @@ def unpack(home: Path) -> Path:
 
 
 def settings_of(home: Path, models: Path, **others: Any) -> Settings:
-    """Settings for the home, with the embedding engine that it was made with."""
+    """Return settings for the home, with the embedding engine that created it."""
     values = {"home": home, "models": models, "embedding_engine": "onnx", "workers": 1}
     return Settings(**{"chroma_dir": home / "chroma", **values, **others})
 
 
 def read_content(store: VectorStore) -> dict[str, Any]:
-    """All collections, as `home_v1.json` describes them."""
+    """Read all collections in the form of `home_v1.json`."""
     found = {}
     for name in store.collections():
         records, vectors = store.get_with_vectors(Selector.everything(name))
@@ -62,7 +62,7 @@ def read_content(store: VectorStore) -> dict[str, Any]:
 
 
 def expected_content() -> dict[str, Any]:
-    """What `read_content` must find."""
+    """Return the expected result of `read_content`."""
     content: dict[str, Any] = deepcopy(EXPECTED["collections"])
     for one in content.values():
         del one["free_places"]
@@ -70,7 +70,7 @@ def expected_content() -> dict[str, Any]:
 
 
 def read_registry(home: Path) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """The rows of policies and of revisions."""
+    """Read the rows of policies and revisions."""
     with closing(sqlite3.connect(home / "policies.db")) as database:
         database.row_factory = sqlite3.Row
         queries = (
@@ -82,7 +82,7 @@ def read_registry(home: Path) -> tuple[list[dict[str, Any]], list[dict[str, Any]
 
 
 async def ask(engine: Engine) -> list[Any]:
-    """What the servers find for each search of `home_v1.json`."""
+    """Run each search of `home_v1.json` on the servers."""
     return [
         await search(engine, one["server"], one["tool"], one["arguments"])
         for one in EXPECTED["searches"]
@@ -90,7 +90,7 @@ async def ask(engine: Engine) -> list[Any]:
 
 
 async def search(engine: Engine, server: str, tool: str, arguments: dict[str, Any]) -> list[Any]:
-    """What the server finds: ids and scores."""
+    """Return the ids and scores that the server finds."""
     answer = await call(engine, server, tool, arguments)
     found = answer["data"] if server == "docvec" else answer
     return [
@@ -103,7 +103,7 @@ async def search(engine: Engine, server: str, tool: str, arguments: dict[str, An
 
 
 async def call(engine: Engine, server: str, tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
-    """Call a tool of a server, which is built on this engine."""
+    """Call a tool of a server built on this engine."""
     async with Client(CATALOG[server].load().build(engine)) as client:
         answer: dict[str, Any] | None
         answer = (await client.call_tool(tool, arguments)).structured_content

@@ -1,7 +1,7 @@
-"""A small HTTP server that answers in JSON, for tests of what talks to one.
+"""Small HTTP server that answers in JSON, for tests of HTTP clients.
 
-A subclass says what it answers. What may go wrong with any server can be made to: `fail` is for
-the next requests, `always` for all of them.
+A subclass defines the answers. Common server faults can be injected: with `fail` for the next
+requests, with `always` for all of them.
 """
 
 import json
@@ -19,7 +19,7 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Request:
-    """One request as it came in."""
+    """A received request."""
 
     path: str
     headers: dict[str, str]
@@ -27,7 +27,7 @@ class Request:
 
 
 class JsonServer:
-    """On a free port, until it is closed. `handler` is the class that answers."""
+    """Server on a free port, until it is closed. `handler` is the handler class."""
 
     def __init__(self, handler: type["Handler"]) -> None:
         self.api_key: str | None = None
@@ -48,16 +48,16 @@ class JsonServer:
         self._faults.extend(faults)
 
     def close(self) -> None:
-        """Stop listening, and end the connections that are open, as a killed process does."""
+        """Stop listening and close all connections, like a killed process."""
         self.released.set()
         self._http.shutdown()
         self._http.server_close()
         self.hang_up()
 
     def hang_up(self) -> None:
-        """End the connections that are open."""
+        """Close all connections."""
         for connection in list(self._open):
-            with suppress(OSError):  # it has just ended by itself
+            with suppress(OSError):  # already closed
                 connection.shutdown(socket.SHUT_RDWR)
 
     def next_fault(self) -> "Fault | None":
@@ -82,7 +82,7 @@ class _Server(ThreadingHTTPServer):
 
 
 class Handler(BaseHTTPRequestHandler):
-    """Answers one connection; `ours` is the server that it belongs to."""
+    """Handler of one connection; `ours` is its server."""
 
     protocol_version = "HTTP/1.1"
     disable_nagle_algorithm = True
@@ -98,13 +98,13 @@ class Handler(BaseHTTPRequestHandler):
         super().finish()
 
     def read_body(self) -> Any:
-        """The JSON that came in; the request is remembered."""
+        """Read the JSON body and record the request."""
         body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         self.ours.requests.append(Request(self.path, dict(self.headers), body))
         return body
 
     def has_key(self) -> bool:
-        """Whether the client may ask."""
+        """Whether the client sent the right key."""
         key = self.ours.api_key
         return not key or self.headers["Authorization"] == f"Bearer {key}"
 
@@ -132,11 +132,11 @@ class Handler(BaseHTTPRequestHandler):
         self.end_headers()
 
     def log_message(self, format: str, *args: Any) -> None:
-        """The tests look at `requests`."""
+        """Log nothing; the tests read `requests`."""
 
 
 Fault = Callable[[Any, Callable[[Any], None], Any], None]
-"""Gets the handler, what would answer rightly, and what was asked."""
+"""Fault function: receives the handler, the regular answer function, and the request body."""
 
 
 def refuse(status: int, error: str = "out of order", **headers: str) -> Fault:
@@ -159,14 +159,14 @@ def say(text: str, media_type: str = "application/json") -> Fault:
 
 
 def hang(handler: Handler, _: Callable[[Any], None], asked: Any) -> None:
-    """Say nothing until the server is closed or `released`."""
+    """Do not answer until the server is closed or `released`."""
     handler.ours.arrived.set()
     handler.ours.released.wait()
     handler.close_connection = True
 
 
 def drip(handler: Handler, _: Callable[[Any], None], asked: Any) -> None:
-    """Begin to answer, and go on by one byte at a time."""
+    """Answer slowly, one byte at a time."""
     handler.begin(200, 1_000_000, "application/json")
     while not handler.ours.released.is_set():
         handler.wfile.write(b" ")
@@ -174,12 +174,12 @@ def drip(handler: Handler, _: Callable[[Any], None], asked: Any) -> None:
 
 
 def drop(handler: Handler, _: Callable[[Any], None], asked: Any) -> None:
-    """End the connection instead of answering."""
+    """Close the connection instead of answering."""
     handler.close_connection = True
 
 
 def cut(handler: Handler, _: Callable[[Any], None], asked: Any) -> None:
-    """End the connection in the middle of the answer."""
+    """Close the connection in the middle of the answer."""
     handler.begin(200, 1000, "application/json")
     handler.wfile.write(b'{"embeddings": [[0.1, ')
     handler.close_connection = True

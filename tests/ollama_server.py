@@ -1,7 +1,7 @@
-"""A server of the tests' own that speaks Ollama's HTTP API, and OpenAI's as Ollama does.
+"""Test server with Ollama's HTTP API, and with OpenAI's as Ollama offers it.
 
-Its model counts words: texts that share words are near each other, so a search finds what it
-should. Faults are for requests for vectors.
+Its model counts words, so texts with common words are similar and searches work. Faults apply to
+embedding requests.
 """
 
 import re
@@ -47,7 +47,7 @@ Rows = list[list[float]]
 
 
 class OllamaServer(JsonServer):
-    """On a free port, until it is closed."""
+    """Server on a free port, until it is closed."""
 
     def __init__(self) -> None:
         self.models = {f"{MODEL}:latest": DIGEST, f"{CHAT_MODEL}:latest": "a80c4f17acd5" * 5}
@@ -56,7 +56,7 @@ class OllamaServer(JsonServer):
 
     @property
     def texts(self) -> list[list[str]]:
-        """What came in to be embedded, request by request."""
+        """Return the texts to embed, by request."""
         return [list(request.body["input"]) for request in self.requests if request.body]
 
 
@@ -70,7 +70,7 @@ def ollama_server() -> Iterator[OllamaServer]:
 
 
 def embed(text: str, dimensions: int) -> list[float]:
-    """How often each word is there, and a one, because no text means nothing."""
+    """Count the words, plus a constant one, so that no vector is zero."""
     vector = [1.0] + [0.0] * (dimensions - 1)
     for word in re.findall(r"\w+", re.sub(r"^search_(document|query): ", "", text.lower())):
         vector[1 + zlib.crc32(word.encode()) % (dimensions - 1)] += 2.0
@@ -111,13 +111,13 @@ class _Handler(Handler):
         self.reply(200, {"model": MODEL, "embeddings": rows})
 
     def reply_as_openai(self, rows: Rows) -> None:
-        # The last first: the index counts, not the order.
+        # Reversed, because clients must use the index, not the order.
         data = [{"object": "embedding", "index": i, "embedding": r} for i, r in enumerate(rows)]
         self.reply(200, {"object": "list", "data": data[::-1], "model": MODEL})
 
 
 def change(alter: Callable[[Rows], Rows]) -> Fault:
-    """Answer with vectors that are not the right ones."""
+    """Answer with wrong vectors."""
 
     def fault(handler: _Handler, answer: Callable[[Rows], None], texts: list[str]) -> None:
         answer(alter(handler.embed(texts)))
@@ -126,7 +126,7 @@ def change(alter: Callable[[Rows], Rows]) -> Fault:
 
 
 def hold_batches(handler: _Handler, answer: Callable[[Rows], None], texts: list[str]) -> None:
-    """Answer single texts at once, and more than one when the server is `released`."""
+    """Answer single texts immediately, and batches once the server is `released`."""
     if len(texts) > 1:
         handler.ours.arrived.set()
         handler.ours.released.wait()

@@ -1,7 +1,7 @@
-"""A real Redis of the tests' own: on a Unix socket, in a folder of theirs, with no defaults.
+"""Real Redis server for tests, on a Unix socket in a temporary folder.
 
-Where the program is missing, tests of both places run on SQLite alone, and the tests of
-Redis itself are skipped with the line that says so.
+If redis-server is not installed, tests of both backends run on SQLite only, and tests of Redis are
+skipped with a message.
 """
 
 import shutil
@@ -21,7 +21,7 @@ ON_DISK = ("--save", "", "--appendonly", "yes", "--appendfsync", "always")
 
 
 class RedisServer:
-    """It can be killed and started again; `raw` is how another program sees it."""
+    """A server that can be killed and restarted; `raw` is an independent client."""
 
     def __init__(self, folder: Path, options: tuple[str, ...]) -> None:
         self._socket = folder / "redis.sock"
@@ -50,7 +50,7 @@ class RedisServer:
         self.kill()
 
     def dump(self) -> dict[str, object]:
-        """All that is kept, byte for byte."""
+        """Return all stored data as bytes."""
         keys = sorted(self.raw.keys())
         pipe = self._binary.pipeline()
         for key in keys:

@@ -1,13 +1,13 @@
-"""All that an error could tell to whoever prints it."""
+"""Text that an error exposes to a logger or debugger."""
 
 import traceback
 from collections.abc import Iterator
 
 
-def told_by(error: BaseException | None, besides: str) -> Iterator[str]:
-    """Its words, what its frames hold, and so for its causes.
+def exposed_text(error: BaseException | None, besides: str) -> Iterator[str]:
+    """Return the messages and local variables of an error and its causes.
 
-    The frames of the file `besides` are left out: a test has the secret, and has to.
+    Frames of the file `besides` are excluded: the test itself must hold the secret.
     """
     while error:
         yield f"{error} {error!r}"

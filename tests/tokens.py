@@ -1,4 +1,4 @@
-"""Ways to measure a text for the tests of chunks."""
+"""Token counters for the tests of chunking."""
 
 import re
 from functools import cache
@@ -10,11 +10,11 @@ _TOKEN = re.compile(r"\w+|[^\w\s]")
 
 
 def by_words(text: str) -> list[int]:
-    """Words and punctuation marks: easy to reckon with, and quick."""
+    """Count words and punctuation marks: predictable and fast."""
     return [match.start() for match in _TOKEN.finditer(text)]
 
 
 @cache
 def by_model() -> Measure:
-    """The embedding model's own tokens."""
+    """Count the tokens of the embedding model."""
     return TokenCounter.of().starts

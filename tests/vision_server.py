@@ -1,7 +1,7 @@
-"""A server of the tests' own that speaks OpenAI's API for chats, with pictures in the question.
+"""Test server with OpenAI's chat API, for questions with images.
 
-Its model looks at the picture as far as to say how large it is, so that two pictures get two
-descriptions; asked for LaTeX, it gives `latex`.
+Its model describes an image by its size, so that different images get different descriptions. If
+asked for LaTeX, it answers with `latex`.
 """
 
 import io
@@ -21,7 +21,7 @@ LATEX = r"E = \frac{m v^2}{2}"
 
 @dataclass(frozen=True)
 class Question:
-    """What the model is asked."""
+    """Question to the model."""
 
     words: str
     picture: bytes
@@ -32,14 +32,14 @@ class Question:
 
     @property
     def label(self) -> str:
-        """The element that the question is about."""
+        """Label of the element in the question."""
         found = re.search(r'"label": "([^"]+)"', self.words)
         assert found, self.words
         return found[1]
 
 
 class VisionServer(JsonServer):
-    """On a free port, until it is closed."""
+    """Server on a free port, until it is closed."""
 
     def __init__(self) -> None:
         self.latex = LATEX
@@ -47,7 +47,7 @@ class VisionServer(JsonServer):
         super().__init__(_Handler)
 
     def answer(self, question: Question) -> str:
-        """What the model says."""
+        """Return the model's answer."""
         if question.wants_latex:
             return self.latex
         width, height = Image.open(io.BytesIO(question.picture)).size
@@ -93,7 +93,7 @@ class _Handler(Handler):
 
 
 def tell(content: object) -> Fault:
-    """Let the model say this."""
+    """Make the model answer with this text."""
 
     def fault(_: Handler, answer: Callable[[object], None], question: Question) -> None:
         answer(content)

@@ -1,4 +1,4 @@
-"""Homes for servers, with the model made ready once for all of them."""
+"""Homes for servers, with the model prepared once for all of them."""
 
 import os
 from collections.abc import Callable
@@ -14,10 +14,10 @@ NewHome = Callable[[], Home]
 
 @pytest.fixture(scope="session")
 def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The model as a server would make it ready in its home at the first use.
+    """The model as a server prepares it in its home at first use.
 
-    One folder for all workers of pytest-xdist: it is a hundred megabytes, and several that
-    make it at once do no harm.
+    All pytest-xdist workers share one folder, because it has a hundred megabytes. Concurrent
+    preparation is harmless.
     """
     base = tmp_path_factory.getbasetemp()
     folder = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "models"
@@ -27,7 +27,7 @@ def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def new_home(tmp_path_factory: pytest.TempPathFactory, models: Path) -> NewHome:
-    """Makes a home with nothing in it but the model."""
+    """Factory of homes that contain only the model."""
 
     def make() -> Home:
         files = tmp_path_factory.mktemp("files")

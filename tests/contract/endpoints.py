@@ -1,4 +1,4 @@
-"""What every HTTP server is asked below MCP: its endpoints, its token, and where it listens."""
+"""HTTP checks shared by all servers: endpoints, token and listening address."""
 
 import json
 
@@ -30,7 +30,7 @@ BAD_AUTHORIZATIONS = {
     "an empty header": "",
 }
 NOT_ABOUT_AUTHENTICATION = {400, 404, 405, 406, 422}
-"""What an endpoint may say to an empty message once it has let it in."""
+"""Statuses of an endpoint that accepts the token and then rejects an empty message."""
 
 INITIALIZE = json.dumps(
     {
@@ -55,19 +55,19 @@ def authorization(value: str | None) -> dict[str, str]:
 
 
 def knock(server: HttpServer, method: str, path: str, headers: dict[str, str]) -> int:
-    """The status of an endpoint's answer to an empty message."""
+    """Return the status of an endpoint's answer to an empty message."""
     if path == "/sse":
         return first_of_stream(server, path, headers)[0]
     return server.request(method, path, headers=JSON_RPC | headers, content="{}").status_code
 
 
 def is_let_in(status: int) -> bool:
-    """Whether an endpoint has let a message in, whatever it says to it."""
+    """Whether an endpoint has accepted the token of a message, regardless of its answer."""
     return status == 200 or status in NOT_ABOUT_AUTHENTICATION
 
 
 def first_of_stream(server: HttpServer, path: str, headers: dict[str, str]) -> tuple[int, str, str]:
-    """Status, media type and first line of an answer that does not end by itself."""
+    """Return status, media type and first line of an endless answer."""
     with (
         plain_client() as client,
         client.stream("GET", server.address + path, headers=headers) as response,
@@ -76,7 +76,7 @@ def first_of_stream(server: HttpServer, path: str, headers: dict[str, str]) -> t
 
 
 def initialize_over_sse(server: HttpServer) -> str:
-    """Open the stream, send to the endpoint that it names; the server's name in the answer."""
+    """Open the stream, send to the endpoint that it names, return the server's name."""
     with (
         plain_client() as client,
         client.stream("GET", f"{server.address}/sse") as response,
@@ -98,7 +98,7 @@ def initialize_over_sse(server: HttpServer) -> str:
 
 
 def go_through_a_session(server: HttpServer) -> str:
-    """Open a session at `/mcp`, listen in it and end it; what the opening was answered."""
+    """Open a session at `/mcp`, listen and end it; return the answer to the opening."""
     opened = server.request("POST", "/mcp", headers=JSON_RPC, content=INITIALIZE)
     assert opened.status_code == 200
     headers = JSON_RPC | {

@@ -1,7 +1,7 @@
-"""A Chroma folder as any other program sees it: read and written with Chroma itself.
+"""Access to a Chroma folder with Chroma's library, as by another program.
 
-In a process of its own, because one process at a time may have a folder open, and Chroma
-keeps what it has opened until its process ends.
+It runs in a separate process, because only one process may have a folder open, and Chroma keeps a
+folder open until the process exits.
 """
 
 import json
@@ -26,15 +26,15 @@ class Entry:
 
 
 def read(folder: Path) -> dict[str, list[Entry]]:
-    """Everything in the folder, by collection. Nobody else may have it open."""
+    """Read everything in the folder, by collection. No other process may have it open."""
     found = json.loads(_run("read", folder, ""))
     return {name: [Entry(**entry) for entry in entries] for name, entries in found.items()}
 
 
 def write(folder: Path, entries: Mapping[str, Sequence[Entry]]) -> None:
-    """Add entries to collections, by their names, making those that are not there.
+    """Add entries to collections by name, creating missing collections.
 
-    A vector may be short: zeros are put after it.
+    Short vectors are padded with zeros.
     """
     given = {name: [asdict(entry) for entry in some] for name, some in entries.items()}
     _run("write", folder, json.dumps(given))

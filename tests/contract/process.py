@@ -1,4 +1,4 @@
-"""Server processes as users start them, each with a home of its own."""
+"""Server processes as users start them, each with a separate home."""
 
 import json
 import os
@@ -29,12 +29,12 @@ SCRIPTS = Path(sys.executable).parent
 STOPPING_S = 30.0
 
 Variables = Mapping[str, str | None]
-"""Environment variables; None takes one away that a test server has by default."""
+"""Environment variables; None removes a default of the test servers."""
 
 
 @dataclass(frozen=True)
 class Home:
-    """A folder for QUINION_HOME, and a place beside it for a test's files and logs."""
+    """A folder for QUINION_HOME, with space beside it for a test's files and logs."""
 
     path: Path
     files: Path
@@ -51,7 +51,7 @@ class Home:
                 file.write(b"\0" * path.stat().st_size)
 
     def import_chroma(self) -> None:
-        """Take over what another program has written into the Chroma of this home."""
+        """Import what another program has written into the Chroma of this home."""
         command = [str(SCRIPTS / "quinion"), "import", "chroma", str(self.chroma)]
         done = subprocess.run(
             command, env=self.environment({}), capture_output=True, text=True, check=False
@@ -60,14 +60,14 @@ class Home:
 
     @property
     def engine_log(self) -> str:
-        """What engines in the background have written to their log."""
+        """Return the log of the engines in the background."""
         log = self.path / LOG_NAME
         return log.read_text() if log.exists() else ""
 
     def environment(self, variables: Variables) -> dict[str, str]:
-        """What a server is started with: nothing from whoever runs the tests but PATH.
+        """Return the environment of a server: only PATH comes from the caller's environment.
 
-        The vector store is named, because a container's /data/chroma would be used otherwise.
+        The vector store is set explicitly, because a container's /data/chroma is the default.
         """
         given: Variables = {
             "PATH": os.environ["PATH"],
@@ -92,13 +92,13 @@ class HttpServer:
 
     @property
     def log(self) -> str:
-        """All that it has written to stderr so far."""
+        """Return its stderr so far."""
         return self.log_path.read_text()
 
     def request(
         self, method: str, path: str, *, headers: Mapping[str, str] | None = None, content: str = ""
     ) -> httpx2.Response:
-        """One plain HTTP request."""
+        """Send a plain HTTP request."""
         with plain_client() as client:
             return client.request(
                 method, self.address + path, headers=headers, content=content or None
@@ -108,7 +108,7 @@ class HttpServer:
     def session(
         self, transport: str = "http", token: str | None = None, ask: Ask | None = None
     ) -> Iterator[Session]:
-        """A client's session: over `http`, `http-legacy` (before protocol 2026) or `sse`."""
+        """Open a client session over `http`, `http-legacy` (before protocol 2026) or `sse`."""
         headers = {"Authorization": f"Bearer {token}"} if token else {}
         if transport == "sse":
             try:
@@ -122,19 +122,19 @@ class HttpServer:
             yield session
 
     def stop(self) -> int:
-        """Ask it to end; its exit status."""
+        """Terminate it and return its exit status."""
         self.process.send_signal(signal.SIGTERM)
         return self.process.wait(STOPPING_S)
 
 
 def plain_client() -> httpx2.Client:
-    """For plain HTTP; certificates, which take longer to load than a request, are not."""
+    """HTTP client without certificates, because loading them takes longer than a request."""
     return httpx2.Client(timeout=STOPPING_S, verify=False)
 
 
 @asynccontextmanager
 async def _streamable(url: str, headers: Mapping[str, str]) -> AsyncIterator[TransportStreams]:
-    # An answer may take longer than the five seconds that this library waits by default.
+    # An answer may take longer than this library's default timeout of five seconds.
     timeout = httpx2.Timeout(STOPPING_S, read=300)
     async with (
         httpx2.AsyncClient(headers=headers, timeout=timeout, verify=False) as http,
@@ -149,7 +149,7 @@ def run_http(
     variables: Variables | None = None,
     command: Sequence[str] = ("document-store-mcp", "--http", "--port", "0"),
 ) -> Iterator[HttpServer]:
-    """Start an HTTP server, and stop it."""
+    """Start an HTTP server, and stop it on exit."""
     log_path = home.files / "server.log"
     with (
         log_path.open("a") as log,
@@ -176,7 +176,7 @@ def run_http(
                 process.kill()
     written = log_path.read_text()
     assert status == 0, written
-    # Whatever the tests did to it, nothing was unexpected.
+    # No test may cause an unexpected error.
     assert "Traceback" not in written, written
 
 
@@ -191,9 +191,9 @@ def run_stdio(
     folder: Path | None = None,
     alone: bool = True,
 ) -> Iterator[Session]:
-    """Start a server on stdio as a desktop client does, and end it by closing its stdin.
+    """Start a server on stdio as a desktop client does, and stop it by closing its stdin.
 
-    The engine behind it ends with its last client; that is waited for by one that is `alone`.
+    The engine behind it exits with its last client; with `alone`, this waits for that.
     """
     parameters = StdioServerParameters(
         command=str(SCRIPTS / command[0]),
@@ -211,7 +211,7 @@ def run_stdio(
 
 
 def wait_until_free(home: Home) -> None:
-    """Wait until no engine has the home; a server on HTTP has it for longer."""
+    """Wait until no engine holds the home; an HTTP server holds it longer."""
     deadline = time.monotonic() + STOPPING_S
     while is_held(home.path) and not read_note(home)["addresses"]:
         assert time.monotonic() < deadline, "the engine does not end"
@@ -221,7 +221,7 @@ def wait_until_free(home: Home) -> None:
 def run_to_end(
     home: Home, variables: Variables, *arguments: str, program: str = "document-store-mcp"
 ) -> "subprocess.CompletedProcess[str]":
-    """Start a server that is expected to refuse, and wait for its end."""
+    """Start a server that is expected to fail, and wait for its exit."""
     return subprocess.run(
         [str(SCRIPTS / program), *arguments],
         env=home.environment(variables),
@@ -234,13 +234,13 @@ def run_to_end(
 
 
 def free_port() -> int:
-    """A port of this machine that nobody listens on."""
+    """Return an unused port of this machine."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port: int = listener.getsockname()[1]
         return port
 
 
 def read_note(home: Home) -> dict[str, object]:
-    """What the process that has the home says of itself."""
+    """Read the note of the process that holds the home."""
     note: dict[str, object] = json.loads((home.path / "engine.lock").read_text())
     return note

@@ -1,4 +1,4 @@
-"""Resources, prompts and completions of a server, as a client asks for them."""
+"""Client-side helpers for resources, prompts and completions of a server."""
 
 import base64
 import json
@@ -20,12 +20,12 @@ from quinion.servers.base import as_json
 from tests.contract.session import Answer, Session
 
 LARGEST = 1 << 20
-"""Python clients of the SDK give up on a larger server-sent event."""
+"""Maximum size of a server-sent event for Python clients of the SDK."""
 LARGEST_ICON = 1 << 10
 
 
 def read(session: Session, address: str, mime_type: str = "text/plain") -> str:
-    """A resource that is a text; it is small enough for every client."""
+    """Read a text resource; fails if it is too large for some client."""
     result = session.do(session.client.read_resource, address)
     assert len(as_json(result)) < LARGEST
     [content] = result.contents
@@ -35,13 +35,13 @@ def read(session: Session, address: str, mime_type: str = "text/plain") -> str:
 
 
 def read_json(session: Session, address: str) -> Answer:
-    """A resource that is data."""
+    """Read a JSON resource."""
     answer: Answer = json.loads(read(session, address, "application/json"))
     return answer
 
 
 def read_parts(session: Session, address: str) -> list[str]:
-    """A long text, part by part, without the lines that say where it goes on."""
+    """Read a long text part by part, without the continuation lines."""
     parts = []
     following: str | None = address
     while following:
@@ -53,7 +53,7 @@ def read_parts(session: Session, address: str) -> list[str]:
 
 
 def refused(session: Session, address: str) -> str:
-    """What is said of a resource that a client has asked for wrongly."""
+    """Return the error message for an invalid resource request."""
     with pytest.raises(MCPError) as caught:
         read(session, address)
     assert caught.value.error.code == INVALID_PARAMS
@@ -61,7 +61,7 @@ def refused(session: Session, address: str) -> str:
 
 
 def addresses(session: Session) -> list[str]:
-    """The addresses that are listed, each with all that a person chooses by."""
+    """Return the URIs of the listed resources; each must have a title and a description."""
     listed = session.do(session.client.list_resources).resources
     for resource in listed:
         assert resource.name
@@ -72,7 +72,7 @@ def addresses(session: Session) -> list[str]:
 
 
 def templates(session: Session) -> list[str]:
-    """The templates of addresses, each with all that a person chooses by."""
+    """Return the URI templates; each must have a title and a description."""
     listed = session.do(session.client.list_resource_templates).resource_templates
     for template in listed:
         assert template.title
@@ -82,7 +82,7 @@ def templates(session: Session) -> list[str]:
 
 
 def complete(session: Session, of: str, name: str, begun: str = "", **chosen: str) -> list[str]:
-    """What an argument of a template, or of a prompt, completes to."""
+    """Return the completions of an argument of a template or prompt."""
     reference = (
         ResourceTemplateReference(type="ref/resource", uri=of)
         if "://" in of
@@ -94,7 +94,7 @@ def complete(session: Session, of: str, name: str, begun: str = "", **chosen: st
 
 
 def prompts(session: Session) -> dict[str, dict[str, bool]]:
-    """The prompts and their arguments, each with whether it is required; all are explained."""
+    """Return the prompts, with each argument and whether it is required; checks descriptions."""
     listed = session.do(session.client.list_prompts).prompts
     for prompt in listed:
         assert prompt.title
@@ -107,7 +107,7 @@ def prompts(session: Session) -> dict[str, dict[str, bool]]:
 
 
 def fill(session: Session, prompt: str, **arguments: str) -> str:
-    """A prompt with these arguments: one message of the user."""
+    """Return the text of a prompt with these arguments: one user message."""
     [message] = session.do(session.client.get_prompt, prompt, arguments).messages
     assert message.role == "user"
     assert isinstance(message.content, TextContent)
@@ -115,7 +115,7 @@ def fill(session: Session, prompt: str, **arguments: str) -> str:
 
 
 def unfilled(session: Session, prompt: str, **arguments: str) -> str:
-    """What is said of a prompt that a client has asked for wrongly."""
+    """Return the error message for an invalid prompt request."""
     with pytest.raises(MCPError) as caught:
         fill(session, prompt, **arguments)
     assert caught.value.error.code == INVALID_PARAMS
@@ -123,7 +123,7 @@ def unfilled(session: Session, prompt: str, **arguments: str) -> str:
 
 
 def check_icon(session: Session) -> None:
-    """The server has one icon, which is a small drawing and nothing that a client must fetch."""
+    """Assert that the server has one icon: a small embedded image that needs no download."""
     named = session.client.server_info
     assert named is not None
     assert named.icons is not None
@@ -138,7 +138,7 @@ def check_icon(session: Session) -> None:
 
 
 def steps(session: Session, tool: str, **arguments: Any) -> list[tuple[float, float | None]]:
-    """How far a tool says that it is, while it works; what it answers is not looked at."""
+    """Return the progress reports of a tool call; the answer is ignored."""
     job = session.start(tool, **arguments)
     job.reply()
     assert all(message for *_, message in job.progress)

@@ -1,7 +1,7 @@
-"""An MCP client as the tests use it: without async, and with a check of every answer.
+"""Synchronous MCP client for tests that checks every answer.
 
-Whatever a test asks for, each answer is held against the tool's own output schema, and its
-text against its structured content.
+Each answer is validated against the tool's output schema, and its text is compared with its
+structured content.
 """
 
 import json
@@ -23,14 +23,14 @@ T = TypeVar("T")
 Answer = dict[str, Any]
 Progress = tuple[float, float | None, str | None]
 Ask = Callable[[str], ElicitResult]
-"""What a client's user says to a question of the server."""
+"""Answer of the client's user to an elicitation of the server."""
 
 PATIENCE_S = 60.0
-"""How long a test waits for what must happen, on a machine that has other work too."""
+"""Timeout for events that must happen; long enough for a busy machine."""
 
 
 class Job:
-    """A call that is under way."""
+    """A call in progress."""
 
     def __init__(self, validator: Any, patience_s: float) -> None:
         self.progress: list[Progress] = []
@@ -45,20 +45,20 @@ class Job:
         return self
 
     def wait_for_progress(self) -> None:
-        """Wait until the server has said for the first time how far it is."""
+        """Wait for the first progress report of the server."""
         assert self._reported.wait(PATIENCE_S), "no progress was reported"
 
     def cancel(self) -> None:
-        """Lose interest, as a client does whose user presses Stop."""
+        """Cancel the call, as a client does when its user presses Stop."""
         assert not self._future.done(), "the call ended before it could be cancelled"
         self._future.cancel()
 
     def cancel_if_running(self) -> None:
-        """Cancel, unless the answer has come in the meantime."""
+        """Cancel the call unless it has been answered."""
         self._future.cancel()
 
     def forget(self) -> None:
-        """Let the call end as it may, because its connection or its server is about to."""
+        """Ignore the outcome of the call, because its connection or server is about to close."""
         self._future.add_done_callback(lambda future: future.cancelled() or future.exception())
 
     @property
@@ -66,13 +66,13 @@ class Job:
         return not self._future.done()
 
     def result(self) -> Answer:
-        """The answer, after it was checked."""
+        """Return the checked answer."""
         return check_answer(self.reply())
 
     def reply(self) -> CallToolResult:
-        """The answer whole, whatever content it has; its data has the shape that is announced.
+        """Return the complete answer with any content; its data must match the output schema.
 
-        An unknown tool has announced nothing, and has no validator.
+        An unknown tool has no schema and no validator.
         """
         result = self._future.result(self._patience_s)
         if self._validator is not None:
@@ -103,16 +103,16 @@ class Session:
         self.patience_s = PATIENCE_S
 
     def start(self, tool: str, **arguments: Any) -> Job:
-        """Call a tool, and do not wait for the answer."""
+        """Call a tool without waiting for the answer."""
         job = Job(self._validators.get(tool), self.patience_s)
         return job.begin(self._portal, self.client, tool, arguments)
 
     def call(self, tool: str, **arguments: Any) -> Answer:
-        """Call a tool, and wait for the answer."""
+        """Call a tool and return its answer."""
         return self.start(tool, **arguments).result()
 
     def do(self, method: Callable[..., Awaitable[T]], *arguments: Any) -> T:
-        """Call another method of the client, and wait for the answer."""
+        """Call another method of the client and return its answer."""
         return self._portal.call(method, *arguments)
 
 
@@ -120,9 +120,9 @@ class Session:
 def open_session(
     server: str | Transport | StdioServerParameters, mode: str = "auto", ask: Ask | None = None
 ) -> Iterator[Session]:
-    """Connect as any client does: to an address, over a transport, or to a command.
+    """Connect to an address, over a transport, or to a command.
 
-    A client that can `ask` its user says so to the server.
+    With `ask`, the client declares that it supports elicitation.
     """
     with (
         start_blocking_portal() as portal,
@@ -141,7 +141,7 @@ def _asking(ask: Ask) -> ElicitationFnT:
 
 
 def check_answer(result: CallToolResult) -> Answer:
-    """The structured answer; its text says the same."""
+    """Return the structured answer after comparing it with the text."""
     answer = result.structured_content
     assert isinstance(answer, dict)
     [content] = result.content

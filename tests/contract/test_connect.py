@@ -1,4 +1,4 @@
-"""What `quinion connect` writes, used exactly as a client uses it."""
+"""Configuration written by `quinion connect`, used exactly as a client uses it."""
 
 import json
 from pathlib import Path
@@ -23,7 +23,7 @@ def place(new_home: NewHome) -> Home:
 
 
 def connect(home: Home, *arguments: str, **variables: str) -> dict[str, Any]:
-    """What the command says it has written, or would write."""
+    """Return the configuration that the command reports as written."""
     ended = run_to_end(home, variables, "connect", *arguments, "--json", program="quinion")
     assert ended.returncode == 0, ended.stderr
     return dict(json.loads(ended.stdout))
@@ -38,7 +38,7 @@ def test_the_written_command_starts_a_server_that_answers(place: Home, tmp_path:
         ("doclibrary", "add_document", {}),
     ):
         entry = config["mcpServers"][name]
-        # The SDK gives it what clients give: HOME, PATH and the like, and the entry's own.
+        # The SDK passes what clients pass: HOME, PATH and the like, and the entry's variables.
         parameters = StdioServerParameters(
             command=entry["command"], args=entry["args"], env=entry["env"], cwd=tmp_path
         )

@@ -1,4 +1,4 @@
-"""One home, one engine: clients on stdio, commands and servers that share it."""
+"""One engine per home, shared by stdio clients, commands and servers."""
 
 import json
 import os
@@ -46,7 +46,7 @@ LINGER: Variables = {"QUINION_IDLE_SECONDS": "600"}
 
 @pytest.fixture
 def home(new_home: NewHome) -> Iterator[Home]:
-    """A home of a test's own; an engine that it leaves in the background is ended."""
+    """A home for one test; stops an engine that remains in the background."""
     home = new_home()
     yield home
     daemon_client.stop_engine(home.path)
@@ -60,7 +60,7 @@ def files(tmp_path: Path) -> Path:
 
 @contextmanager
 def client(home: Home) -> Iterator[Session]:
-    """A desktop client of the Document Store, one of several."""
+    """Start one of several desktop clients of the Document Store."""
     with run_stdio(home, command=STORE, alone=False) as session:
         yield session
 
@@ -72,14 +72,14 @@ def client_of_a_lasting_engine(home: Home) -> Iterator[Session]:
 
 
 def engine_of(home: Home) -> psutil.Process:
-    """The process that has the home."""
+    """Return the process that holds the home."""
     pid = read_note(home)["pid"]
     assert isinstance(pid, int)
     return psutil.Process(pid)
 
 
 def wait_for_the_end_of(engine: psutil.Process) -> None:
-    """Wait until a process has ended, and a moment for its clients to notice."""
+    """Wait until a process has exited, and a moment for its clients to notice."""
     engine.wait(PATIENCE_S)
     time.sleep(0.3)
 
@@ -96,7 +96,7 @@ def test_clients_share_one_engine(home: Home, files: Path) -> None:
 
 
 def test_an_engine_is_no_part_of_the_client_that_started_it(home: Home, files: Path) -> None:
-    """Clients end what they have started by its group, its session or its tree."""
+    """Clients kill the process group, the session or the tree of the command they started."""
     with subprocess.Popen(
         [SCRIPTS / "document-store-mcp"],
         env=home.environment({}),
@@ -146,7 +146,7 @@ def test_calls_that_the_engine_did_not_answer_are_errors(home: Home, files: Path
         engine.kill()
         with pytest.raises(MCPError, match="Call again"):
             job.reply()
-        # It left no trace, so the same call works.
+        # It left no partial data, so the same call succeeds.
         assert ingest(session, file, "A")["status"] == "success"
 
 
@@ -285,7 +285,7 @@ def test_an_engine_that_cannot_start_is_one_line(home: Home, files: Path) -> Non
 
 
 def test_a_further_client_costs_little(home: Home) -> None:
-    """The relay has nothing of the engine in it."""
+    """The relay does not load the engine."""
     with client(home):
         with subprocess.Popen(
             [SCRIPTS / "document-store-mcp"],

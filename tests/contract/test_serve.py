@@ -1,4 +1,4 @@
-"""`quinion serve`: all five servers in one process."""
+"""`quinion serve`: five servers in one process."""
 
 import re
 import subprocess
@@ -41,7 +41,7 @@ def mistral(tmp_path: Path) -> dict[str, str]:
 
 @contextmanager
 def serve_all(home: Home, variables: dict[str, str]) -> Iterator[dict[str, str]]:
-    """The addresses that are printed before the home is, by server."""
+    """Start all servers and yield their printed addresses by server."""
     with (
         (home.files / "server.log").open("a") as log,
         subprocess.Popen(

@@ -1,4 +1,4 @@
-"""Twenty desktop clients on one home, all reading and writing at once."""
+"""Twenty desktop clients that concurrently read and write one home."""
 
 import random
 import time
@@ -61,7 +61,7 @@ def _relays(home: Home) -> list[psutil.Process]:
 
 
 def _be_a_client(home: Home, folder: Path, number: int, until: float) -> int:
-    """Read and write until the time is over; how many calls that were."""
+    """Read and write until the time is over; return the number of calls."""
     mine = folder / f"client {number}"
     mine.mkdir()
     run: Callable[..., int] = _store if number % 2 else _index

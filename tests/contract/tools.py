@@ -1,4 +1,4 @@
-"""What the tools of every server are looked at for, before any is called."""
+"""Checks of tool definitions shared by all servers: parameters, annotations, schemas."""
 
 from typing import Any
 
@@ -9,10 +9,10 @@ from quinion.servers.registry import CATALOG
 from tests.contract.session import Session
 
 Parameter = tuple[str, str, set[str], bool, object]
-"""Tool, parameter, types, whether it is required, default."""
+"""Tool, parameter, types, required, default."""
 
 NOTHING = object()
-"""The default of a parameter that has none."""
+"""Marks a parameter without a default."""
 
 
 def types_of(schema: dict[str, Any]) -> set[str]:
@@ -20,7 +20,7 @@ def types_of(schema: dict[str, Any]) -> set[str]:
 
 
 def shapes_of(tool: Tool) -> list[dict[str, Any]]:
-    """The objects that an answer may be."""
+    """Return the possible objects of an answer."""
     schema = tool.output_schema
     assert schema is not None
     definitions = schema.get("$defs", {})
@@ -28,7 +28,7 @@ def shapes_of(tool: Tool) -> list[dict[str, Any]]:
 
 
 def part_of(tool: Tool, name: str) -> dict[str, Any]:
-    """The shape of that name, of something inside an answer."""
+    """Return the schema with that name, for an object inside an answer."""
     assert tool.output_schema is not None
     part: dict[str, Any] = tool.output_schema["$defs"][name]
     return part
@@ -45,7 +45,7 @@ def parameters_of(session: Session) -> set[tuple[str, str]]:
 def check_parameter(
     session: Session, tool: str, parameter: str, types: set[str], required: bool, default: object
 ) -> None:
-    """A parameter is as the table has it, and explained."""
+    """Assert that a parameter matches the table and has a description."""
     schema = session.tools[tool].input_schema
     described = schema["properties"][parameter]
     assert types_of(described) == types
@@ -55,7 +55,7 @@ def check_parameter(
 
 
 def check_annotations(tool: Tool, *, read_only: bool, destructive: bool = False) -> None:
-    """A tool has a title, a description and all hints."""
+    """Assert that a tool has a title, a description and all hints."""
     assert tool.title
     assert tool.description
     hints = tool.annotations
@@ -68,7 +68,7 @@ def check_annotations(tool: Tool, *, read_only: bool, destructive: bool = False)
 
 
 def check_schemas(tool: Tool) -> None:
-    """Both schemas are valid, and unknown parameters are not taken."""
+    """Assert that both schemas are valid and that unknown parameters are rejected."""
     assert tool.output_schema is not None
     for schema in (tool.input_schema, tool.output_schema):
         jsonschema.Draft202012Validator.check_schema(schema)
@@ -77,7 +77,7 @@ def check_schemas(tool: Tool) -> None:
 
 
 def check_introduction(session: Session, name: str) -> None:
-    """The server says who it is, what each tool is for, and what the other servers are for."""
+    """Assert that the instructions describe the server, its tools and the other servers."""
     named = session.client.server_info
     assert named is not None
     assert named.name == name

@@ -1,4 +1,4 @@
-"""`make load`: ten minutes of load, or as long as is said, and the figures."""
+"""`make load`: load test of ten minutes, or of the given duration, with figures."""
 
 import argparse
 import os
@@ -25,7 +25,7 @@ def main() -> int:
         report = measure(home, seconds)
     print("\n".join([*report.lines(), *report.failures[:20], f"{os.cpu_count()} cores"]))
     problems = judge(report)
-    print("\n".join(problems) or "All is as it should be.")
+    print("\n".join(problems) or "All checks passed.")
     return 1 if problems else 0
 
 

@@ -1,4 +1,4 @@
-"""Sixty-four clients over HTTP that search, read, take in and delete, and what they measured."""
+"""Sixty-four HTTP clients that search, read, ingest and delete, with their measurements."""
 
 import asyncio
 import json
@@ -19,16 +19,16 @@ from tests.doors.house import DOCUMENT_STORE, DOCVEC, POLICY_KB, House
 
 SEARCHERS, READERS, WRITERS = 40, 12, 12
 PAUSE_S = 0.8
-"""Between two calls of one client that searches or reads: people think."""
+"""Seconds between two calls of a client that searches or reads, like a thinking user."""
 BUSY_PAUSE_S = 0.5
 LETTERS = 40
-"""That one application has."""
+"""Letters per application."""
 TIMEOUT_S = 120.0
 
 
 @dataclass
 class Tally:
-    """What a run came to: seconds by kind of call, refusals as busy, and all other failures."""
+    """Result of a run: seconds by kind of call, "busy" refusals, and all other failures."""
 
     seconds: dict[str, list[float]] = field(default_factory=dict)
     busy: int = 0
@@ -39,23 +39,23 @@ class Tally:
         return sum(map(len, self.seconds.values()))
 
     def p99(self, kind: str) -> float:
-        """What ninety-nine of a hundred calls of a kind were faster than."""
+        """Return the 99th percentile of the seconds of a kind of call."""
         ordered = sorted(self.seconds[kind])
         return ordered[min(int(len(ordered) * 0.99), len(ordered) - 1)]
 
 
 class Crowd:
-    """Clients of one house, with a folder for their files, and a press for their letters: on the
-    thread of the clients that search these would be timed as well."""
+    """Clients of one set of servers, with a folder for their files. A thread pool generates their
+    letters, so that this work is not timed as part of the searches."""
 
-    def __init__(self, house: House, folder: Path, press: Executor) -> None:
+    def __init__(self, house: House, folder: Path, pool: Executor) -> None:
         self._house = house
         self._folder = folder
-        self._press = press
+        self._pool = pool
         self.tally = Tally()
 
     async def run(self, lasting_s: float, *, writing: bool) -> Tally:
-        """Let them work; without writers where it is to be seen how fast searches are alone."""
+        """Run the clients; without writers to measure the speed of searches alone."""
         self.tally = Tally()
         limits = httpx2.Limits(max_connections=None, max_keepalive_connections=64)
         async with httpx2.AsyncClient(timeout=TIMEOUT_S, verify=False, limits=limits) as http:
@@ -94,7 +94,7 @@ class Crowd:
             await anyio.sleep(PAUSE_S * (0.5 + dice.random()))
 
     async def _index(self, number: int) -> None:
-        """Notes that are written, indexed and deleted again."""
+        """Write notes, index them and delete them again."""
         for count in range(10**9):
             file = self._folder / f"{number} {count % 5}.md"
             file.write_text(f"# Note {count} of client {number}\n\n{PROSE * 3}\n")
@@ -102,11 +102,11 @@ class Crowd:
             await self._call("delete", DOCVEC, "delete_file", {"source_file": str(file)})
 
     async def _store(self, number: int) -> None:
-        """Letters that are ingested, each one new."""
+        """Ingest letters, each one new."""
         for count in range(10**9):
             file = self._folder / f"{number} {count % 5}.pdf"
             text = f"Letter {count} of client {number} at {time.time()}. {PROSE}"
-            await asyncio.wrap_future(self._press.submit(text_pdf, file, text))
+            await asyncio.wrap_future(self._pool.submit(text_pdf, file, text))
             arguments = {
                 "file_path": str(file),
                 "application_ref": f"LOAD/{number}/{count // LETTERS}",

@@ -1,10 +1,10 @@
-"""A load on all servers, and what it does to them: `measure` is the test and `make load`.
+"""Load test of all servers; `measure` serves both the test and `make load`.
 
-    searches alone → everything at once, for as long as is said → a new process, the same home
+    searches alone → all calls at once for the given time → a new process with the same home
 
-What is looked at: errors other than a clear "busy", the searches' p99 beside that of searches
-alone, the slope of open files after the first third, and memory beside that of the new process.
-What was taken in stays, and takes its place; what goes beyond that has been lost.
+Measured are: errors other than "busy", the p99 of searches against that of searches alone, the
+slope of open files after the first third, and memory against that of the new process. Ingested
+documents legitimately use memory; memory above that of the new process is leaked.
 """
 
 import threading
@@ -28,7 +28,7 @@ SETTINGS = {"QUINION_WORKERS": "2"}
 
 @dataclass(frozen=True)
 class Report:
-    """What a run came to."""
+    """Result of a run."""
 
     lasting_s: float
     calls: int
@@ -42,27 +42,27 @@ class Report:
 
     @property
     def slower(self) -> float:
-        """How many times slower searches are while all the rest goes on."""
+        """Return the slowdown of searches under load."""
         return self.p99_s / self.idle_p99_s
 
     @property
     def lost_mib(self) -> float:
-        """What a server has that one that was started anew has not."""
+        """Return the memory above that of a new process."""
         return self.memory_mib - self.fresh_mib
 
     def lines(self) -> list[str]:
         return [
             f"{SEARCHERS + READERS + WRITERS} clients for {self.lasting_s:.0f} s: "
-            f"{self.calls} calls, {self.busy} told to come again, {len(self.failures)} failures",
+            f"{self.calls} calls, {self.busy} refused as busy, {len(self.failures)} failures",
             f"p99 of searches: {self.idle_p99_s * 1000:.0f} ms alone, "
-            f"{self.p99_s * 1000:.0f} ms under load: {self.slower:.1f} times",
-            f"memory: {self.memory_mib:.0f} MiB in the end, {self.fresh_mib:.0f} MiB in a new "
+            f"{self.p99_s * 1000:.0f} ms under load: {self.slower:.1f} times slower",
+            f"memory: {self.memory_mib:.0f} MiB at the end, {self.fresh_mib:.0f} MiB in a new "
             f"process with the same home; open files: {self.handle_growth:+.1f}",
         ]
 
 
 def measure(home: Home, lasting_s: float) -> Report:
-    """Start the servers, put the load on them, and say what it came to."""
+    """Start the servers, run the load, and return the report."""
     folder = home.files / "load"
     folder.mkdir()
     press = ProcessPoolExecutor(1, get_context("spawn"))
@@ -95,7 +95,7 @@ def _memory(house: House) -> float:
 
 
 async def _warm(crowd: Crowd) -> None:
-    """The first calls load models and start workers; they are not what is measured."""
+    """Make the first calls, which load models and start workers and are not measured."""
     await crowd.run(8.0, writing=True)
 
 
@@ -105,7 +105,7 @@ async def _run(crowd: Crowd, lasting_s: float, writing: bool) -> Tally:
 
 @contextmanager
 def _watched(house: House) -> Iterator[list[tuple[float, int]]]:
-    """Time and open files of the server's process, once a second."""
+    """Sample the open files of the server's process once a second."""
     process = psutil.Process(house[DOCUMENT_STORE].process.pid)
     samples: list[tuple[float, int]] = []
     stop = threading.Event()
@@ -124,7 +124,7 @@ def _watched(house: House) -> Iterator[list[tuple[float, int]]]:
 
 
 def _growth(points: Sequence[tuple[float, float]]) -> float:
-    """How much the straight line through the points rises from the first to the last."""
+    """Return the rise of the regression line from the first point to the last."""
     count = len(points)
     middle_x = sum(x for x, _ in points) / count
     middle_y = sum(y for _, y in points) / count

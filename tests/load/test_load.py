@@ -1,4 +1,4 @@
-"""Sixty-four clients at once: nothing fails but with a clear "busy", and nothing grows."""
+"""Sixty-four concurrent clients: no failures except "busy", and no growth."""
 
 import pytest
 
@@ -12,7 +12,7 @@ MOST_MORE_HANDLES = 20.0
 
 
 def judge(report: Report) -> list[str]:
-    """What is not as it should be."""
+    """Yield the problems of a report."""
     problems = []
     if report.failures:
         problems.append(f"{len(report.failures)} calls failed, the first: {report.failures[0]}")

@@ -1,5 +1,5 @@
-"""Four hundred clients that all write at once, which is more than is taken: who is told "busy" and
-comes again is served in the end, and meanwhile others are served as ever."""
+"""Four hundred concurrent writers, more than the limit: clients that retry after "busy" are served
+eventually, and other clients are not affected."""
 
 import time
 from collections import Counter
@@ -38,7 +38,7 @@ def test_who_is_told_busy_and_comes_again_is_served_in_the_end(home: Home) -> No
 
 
 async def _flood(house: House, folder: Path) -> tuple[Counter[str], float]:
-    """How often each error code was said, and the longest that `/health` took."""
+    """Return the number of answers by error code, and the slowest `/health`."""
     told: Counter[str] = Counter()
     longest_s = 0.0
     address = house[DOCVEC].address
@@ -68,7 +68,7 @@ async def _flood(house: House, folder: Path) -> tuple[Counter[str], float]:
 
 
 async def _index(http: httpx2.AsyncClient, address: str, file: Path) -> str:
-    """The error code of the answer; nothing, if there is none."""
+    """Index a note; return the error code of the answer, empty on success."""
     arguments = {"file_path": str(file)}
     params = {"name": "index_file", "arguments": arguments, "_meta": META}
     answer = await http.post(

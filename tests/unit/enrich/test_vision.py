@@ -16,7 +16,7 @@ from quinion.enrich.vision import NotDescribed, Remark, Vision
 from quinion.errors import BadSetting, EnricherUnavailable, QuinionError
 from quinion.model.element import Box, Element, ElementType
 from tests.json_server import Fault, cut, drip, drop, hang, refuse, say
-from tests.telling import told_by
+from tests.telling import exposed_text
 from tests.vision_server import LATEX, MODEL, VisionServer, tell, vision_server
 
 KEY = "sk-quinion-0123456789"
@@ -267,7 +267,7 @@ def test_the_key_is_never_shown(
     server.always = fault
     with pytest.raises(QuinionError) as caught:
         make(server, key=key, timeout_s=1).describe(png(), CHART)
-    for text in (*told_by(caught.value, __file__), caplog.text):
+    for text in (*exposed_text(caught.value, __file__), caplog.text):
         assert "sk-quinion" not in text
 
 

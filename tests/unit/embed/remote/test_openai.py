@@ -20,7 +20,7 @@ from tests.ollama_server import (
     refuse,
     say,
 )
-from tests.telling import told_by
+from tests.telling import exposed_text
 
 KEY = "sk-quinion-0123456789"
 
@@ -175,7 +175,7 @@ def test_the_key_is_never_shown(
     server.always = fault
     with pytest.raises(QuinionError) as caught:
         make(server, key=key, timeout_s=1).load()
-    for text in (*told_by(caught.value, __file__), caplog.text):
+    for text in (*exposed_text(caught.value, __file__), caplog.text):
         assert "sk-quinion" not in text
 
 
@@ -190,7 +190,7 @@ def test_a_server_that_cannot_be_reached_does_not_show_the_key() -> None:
         embedder = make(server)
     with pytest.raises(ModelUnavailable) as caught:
         embedder.load()
-    assert KEY not in "".join(told_by(caught.value, __file__))
+    assert KEY not in "".join(exposed_text(caught.value, __file__))
 
 
 @pytest.mark.parametrize("key", ["sk-\nline", "sk-\u2019quote", "sk- blank", " sk", "sk\x7f"])
