@@ -65,17 +65,17 @@ def measure(home: Home, lasting_s: float) -> Report:
     """Start the servers, run the load, and return the report."""
     folder = home.files / "load"
     folder.mkdir()
-    press = ProcessPoolExecutor(1, get_context("spawn"))
-    with press:
+    pool = ProcessPoolExecutor(1, get_context("spawn"))
+    with pool:
         with open_house(home, SETTINGS) as house:
-            crowd = Crowd(house, folder, press)
+            crowd = Crowd(house, folder, pool)
             anyio.run(_warm, crowd)
             idle = anyio.run(_run, crowd, min(lasting_s / 2, 60.0), False)
             with _watched(house) as samples:
                 loaded = anyio.run(_run, crowd, lasting_s, True)
             memory = _memory(house)
         with open_house(home, SETTINGS) as house:
-            anyio.run(_warm, Crowd(house, folder, press))
+            anyio.run(_warm, Crowd(house, folder, pool))
             fresh = _memory(house)
     return Report(
         lasting_s,

@@ -1,4 +1,4 @@
-"""A backup of a home that is being written to is one of a single moment."""
+"""Backup: a consistent snapshot of a home during writes."""
 
 import lzma
 import tarfile
@@ -140,7 +140,7 @@ def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def old_backup(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A backup that quinion 0.1 made."""
+    """A backup created by quinion 0.1."""
     file = tmp_path_factory.mktemp("backup") / "backup_v1.tar"
     with lzma.open(FIXTURES / "backup_v1.tar.xz") as packed:
         file.write_bytes(packed.read())
@@ -148,7 +148,7 @@ def old_backup(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 async def check_everything(settings: Settings) -> None:
-    """All records, vectors, policies and answers are as they should be, and verify is green."""
+    """Assert that all records, vectors, policies and answers are correct and verify passes."""
     async with open_engine(settings) as engine:
         assert home_v1.read_content(engine.store) == home_v1.expected_content()
         assert await home_v1.ask(engine) == home_v1.EXPECTED_ANSWERS

@@ -16,7 +16,7 @@ def no_search_for_cycles() -> Iterator[None]:
 
 
 class Pages:
-    """What the jobs have read."""
+    """Pages read by the jobs."""
 
 
 @pytest.mark.usefixtures("no_search_for_cycles")

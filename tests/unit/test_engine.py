@@ -1,4 +1,4 @@
-"""The engine's transactions: all or nothing, whatever happens to the caller or the store."""
+"""Transactions of the engine: atomic, even if the caller or the store fails."""
 
 import threading
 from collections.abc import AsyncIterator

@@ -1,4 +1,4 @@
-"""A collection is used with the embedding model that it was made with, and with no other."""
+"""Embedding models of collections: a collection is only used with its original model."""
 
 from collections.abc import AsyncIterator
 from pathlib import Path

@@ -1,6 +1,6 @@
-"""A home is what is in its folder: whatever path leads to it, it has one store, with one content.
+"""Home identity: every path to a home's folder opens the same store.
 
-The home is the one that quinion 0.1 made, so that what it must answer is known.
+The home was created by quinion 0.1, so its answers are known.
 """
 
 import json
@@ -75,7 +75,7 @@ async def ask_at(settings: Settings) -> list[Any]:
 
 
 async def check_everything(settings: Settings) -> None:
-    """All records, vectors, policies and answers are as they should be."""
+    """Assert that all records, vectors, policies and answers are correct."""
     async with open_engine(settings) as engine:
         assert home_v1.read_content(engine.store) == home_v1.expected_content()
         assert await ask(engine) == EXPECTED_ANSWERS
@@ -230,7 +230,7 @@ NAMESPACE = ["unshare", "--map-root-user", "--mount"]
 
 
 def can_mount() -> bool:
-    """Whether a process may have mounts of its own here."""
+    """Whether a process may create private mounts here."""
     if shutil.which("unshare") is None:
         return False
     probe = [*NAMESPACE, "mount", "--bind", "/tmp", "/tmp"]
@@ -238,7 +238,7 @@ def can_mount() -> bool:
 
 
 def ask_mounted(mount: str, home: Path, target: Path, models: Path) -> Any:
-    """What a process finds that has the home at another place, mounted by this command."""
+    """Return the answers of a process with the home mounted elsewhere by this command."""
     command = f'{mount} && exec "$@"'
     program = [sys.executable, "-c", SCRIPT, str(target), str(models)]
     ended = subprocess.run(
@@ -279,7 +279,7 @@ def test_a_home_that_cannot_be_written_is_refused_and_says_what_to_do(
 
 
 async def ingest(engine: Engine, folder: Path) -> None:
-    """A text for DocVec, and a document for the Document Store."""
+    """Ingest a text into DocVec and a document into the Document Store."""
     from tests.documents import PROSE, text_pdf
 
     (folder / "notes.md").write_text("# Bees\n\nThe hive behind the barn has two queens.\n")

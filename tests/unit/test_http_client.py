@@ -1,4 +1,4 @@
-"""What messages name; how the client behaves is tested with those who use it (test_remote)."""
+"""Error messages of the HTTP client; its users' tests cover its behaviour (test_http_embedder)."""
 
 import pytest
 from pydantic import BaseModel, SecretStr

@@ -5,7 +5,7 @@ from pathlib import Path
 
 
 def test_the_runtime_of_the_model_leaves_no_note_about_its_use(tmp_path: Path) -> None:
-    """Without our word it makes up an id for its maker and, mostly, keeps it in `.ses`."""
+    """By default the runtime generates a telemetry id and usually stores it in `.ses`."""
     environment = {**os.environ, "TMPDIR": str(tmp_path), "HOME": str(tmp_path)}
     environment.pop("ORT_DISABLE_TELEMETRY", None)
     program = "import os, quinion; print(os.environ['ORT_DISABLE_TELEMETRY']); import onnxruntime"

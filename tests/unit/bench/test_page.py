@@ -1,4 +1,4 @@
-"""What a run of the benchmark came to, as the page tells it."""
+"""Rendering of benchmark results as a page."""
 
 from dataclasses import asdict
 from datetime import date

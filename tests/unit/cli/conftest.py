@@ -1,4 +1,4 @@
-"""`quinion`, from the arguments to the exit status, in this process."""
+"""Fixtures that run the `quinion` command line in this process."""
 
 import io
 import json
@@ -25,7 +25,7 @@ from tests.documents import PROSE, text_pdf
 
 @dataclass(frozen=True)
 class Ended:
-    """What a command left behind."""
+    """Result of a command."""
 
     status: int
     out: str
@@ -33,7 +33,7 @@ class Ended:
 
     @property
     def json(self) -> Any:
-        """What it printed, all of which is one JSON document."""
+        """Return its output, which is one JSON document."""
         return json.loads(self.out)
 
 
@@ -41,7 +41,7 @@ Run = Callable[..., Ended]
 
 
 def heed_ctrl_c() -> None:
-    """In a process that is about to be started: tests in the background ignore it."""
+    """Restore Ctrl-C in a new process; tests in the background ignore it."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
@@ -55,7 +55,7 @@ def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An empty home, which is all that the environment names."""
+    """An empty home, set in an otherwise empty environment."""
     for variable in Settings.variables():
         monkeypatch.delenv(variable, raising=False)
     path = tmp_path / "home"
@@ -68,7 +68,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def quinion(home: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Run:
-    """Runs `quinion` with these arguments; `typed` is what its user types."""
+    """Runner of `quinion` with arguments; `typed` is the user's input."""
 
     def execute(*arguments: str, typed: str = "") -> Ended:
         monkeypatch.setattr(sys, "argv", ["quinion", *arguments])
@@ -87,7 +87,7 @@ def quinion(home: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFi
 
 @pytest.fixture(scope="session")
 def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of what the filled home has: a letter and notes."""
+    """The folder with the documents of the filled home: a letter and notes."""
     folder = tmp_path_factory.mktemp("files")
     text_pdf(folder / "Letter.pdf", PROSE, PROSE)
     (folder / "notes.md").write_text("# Notes\n\nOne text.\n")
@@ -96,7 +96,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def template(files: Path, models: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A home with something for each server that needs no registry."""
+    """A home with content for each server without a registry."""
     home = tmp_path_factory.mktemp("template") / "home"
     home.mkdir()
     (home / "models").symlink_to(models)
@@ -118,12 +118,12 @@ def template(files: Path, models: Path, tmp_path_factory: pytest.TempPathFactory
 
 @pytest.fixture
 def filled(template: Path, home: Path) -> Path:
-    """A copy of it, which the environment names."""
+    """A copy of the template, set as the home in the environment."""
     return shutil.copytree(template, home, symlinks=True)
 
 
 def damage(collection: str) -> None:
-    """Delete all records of a collection behind the back of whoever keeps them."""
+    """Delete all records of a collection without its server's knowledge."""
 
     async def delete() -> None:
         async with open_engine(Settings.from_environment()) as engine:

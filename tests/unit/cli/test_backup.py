@@ -18,7 +18,7 @@ def ask(quinion: Run) -> Any:
 
 
 def use(home: Path, models: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Have another home, which is empty."""
+    """Switch to another, empty home."""
     monkeypatch.setenv("QUINION_HOME", str(home))
     monkeypatch.setenv("CHROMA_PERSIST_DIR", str(home / "chroma"))
     home.mkdir()

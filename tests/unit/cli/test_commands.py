@@ -1,4 +1,4 @@
-"""The command line as one thing: help, completion, colours, exit codes, ends that are not ours."""
+"""Behaviour of all commands: help, completion, colours, exit codes, and interruptions."""
 
 import os
 import pty
@@ -21,7 +21,7 @@ NO_JSON = {"serve", "stdio"}
 
 
 def commands() -> Iterator[tuple[str, Any]]:
-    """Every command that does something, by the words that it is called with."""
+    """List every executable command with its words."""
     for name, command in typer.main.get_command(app).commands.items():  # type: ignore[attr-defined]
         if name in GROUPS:
             group = load_group(name)

@@ -1,4 +1,4 @@
-"""`quinion connect`: real files of clients, in the home folder of a user that a test makes."""
+"""`quinion connect` on real client files, in the home folder of a test user."""
 
 import json
 import os
@@ -52,7 +52,7 @@ file.write_text(json.dumps(config))
 
 @pytest.fixture
 def user(tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The home folder of a user who has no client yet, and one setting: QUINION_WORKERS."""
+    """The home folder of a user without clients, and with one setting: QUINION_WORKERS."""
     folder = tmp_path / "user"
     folder.mkdir()
     monkeypatch.setenv("HOME", str(folder))
@@ -64,7 +64,7 @@ def user(tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def desktop(user: Path) -> Path:
-    """Claude Desktop's file, with what others have put there."""
+    """Claude Desktop's file, with entries of other programs."""
     file = find_client("claude-desktop").file(None)
     file.parent.mkdir(parents=True)
     file.write_text(json.dumps(OTHERS, indent=4, ensure_ascii=False))
@@ -74,7 +74,7 @@ def desktop(user: Path) -> Path:
 
 @pytest.fixture
 def served(home: Path) -> Iterator[None]:
-    """Somebody has the home, and says that they serve two servers over HTTP."""
+    """The home is held by a process that serves two servers over HTTP."""
     addresses = {"document-store": "http://127.0.0.1:4002", "docvec": "http://127.0.0.1:4004"}
     with hold(home, __version__) as lock:
         lock.announce(Holder(os.getpid(), __version__, "", addresses))

@@ -1,4 +1,4 @@
-"""`quinion doctor`: real relays, a real engine, real files of clients."""
+"""`quinion doctor` with real relays, a real engine and real client files."""
 
 import json
 import os
@@ -20,7 +20,7 @@ SERVERS = ["document-store", "policy-kb", "docvec", "doclibrary"]
 
 @pytest.fixture
 def user(tmp_path: Path, home: Path, models: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A user whose engine in the background ends with its last client."""
+    """A user whose background engine exits with its last client."""
     folder = tmp_path / "user"
     folder.mkdir()
     monkeypatch.setenv("HOME", str(folder))

@@ -1,4 +1,4 @@
-"""The folder that `quinion library export` writes, with elements of all sorts."""
+"""Folder written by `quinion library export`, with elements of all types."""
 
 from pathlib import Path
 from typing import Any

@@ -1,4 +1,4 @@
-"""`quinion import chroma`, from the arguments to the exit status, in this process."""
+"""`quinion import chroma`, run in this process."""
 
 from contextlib import closing
 from datetime import date
@@ -34,7 +34,7 @@ FAILED = 1
 
 @pytest.fixture(scope="module")
 def stock(tmp_path_factory: pytest.TempPathFactory, models: Path) -> dict[str, Copy]:
-    """A document and a revision of a policy, as they are kept."""
+    """Write a document and a revision of a policy in their stored form."""
     folder = tmp_path_factory.mktemp("stock")
     letter = text_pdf(folder / "Letter.pdf", PROSE)
     settings = Settings(home=folder / "home", models=models, workers=1, mirror="off")
@@ -57,7 +57,7 @@ def stock(tmp_path_factory: pytest.TempPathFactory, models: Path) -> dict[str, C
 
 @pytest.fixture
 def theirs(stock: dict[str, Copy], tmp_path: Path) -> Path:
-    """The Chroma of another program that keeps to the contract; it knows nothing of our marks."""
+    """Chroma of another program that follows the contract, without quinion's model marks."""
     with other_program(tmp_path / "theirs") as client:
         for name, copy in stock.items():
             collection = client.create_collection(name, embedding_function=None)
@@ -75,7 +75,7 @@ def theirs(stock: dict[str, Copy], tmp_path: Path) -> Path:
 
 @pytest.fixture
 def own(home: Path, models: Path) -> Path:
-    """An empty home with the same policy; its registry says that the text is there."""
+    """An empty home with the same policy; its registry lists the text as stored."""
     home.mkdir()
     (home / "models").symlink_to(models)
     register(home)

@@ -1,4 +1,4 @@
-"""`quinion index` and `quinion search`, from the arguments to the exit status."""
+"""`quinion index` and `quinion search`, run in this process."""
 
 import json
 import os
@@ -27,7 +27,7 @@ PATIENCE_S = 60.0
 
 @pytest.fixture
 def library(home: Path, models: Path, tmp_path: Path) -> Path:
-    """A folder to be indexed, and a home that can."""
+    """A folder to index, and a home with the model."""
     home.mkdir()
     (home / "models").symlink_to(models)
     folder = write(
@@ -144,14 +144,14 @@ def test_paths_that_cannot_be_meant_are_refused(quinion: Run, library: Path) -> 
 
 
 class Watcher:
-    """A `quinion index --watch` of its own process, and what it reports."""
+    """A `quinion index --watch` in a separate process, with its reports."""
 
     def __init__(self, process: "subprocess.Popen[str]") -> None:
         self.process = process
         self._text = ""
 
     def report(self) -> dict[str, Any]:
-        """The next report, when it has come."""
+        """Wait for the next report."""
         assert self.process.stdout is not None
         deadline = time.monotonic() + PATIENCE_S
         while time.monotonic() < deadline:
@@ -165,7 +165,7 @@ class Watcher:
         raise AssertionError("no report")
 
     def counts(self, folder: Path) -> tuple[int, int, int, int]:
-        """What the next report says: indexed, changed, moved, and pruned files."""
+        """Return the counts of the next report: indexed, changed, moved and pruned files."""
         report = self.report()
         data = report["paths"][str(folder)]["data"]
         assert data["errors"] == []

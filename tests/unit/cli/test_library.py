@@ -1,4 +1,4 @@
-"""`quinion library …`, from the arguments to the exit status, in this process."""
+"""`quinion library …`, run in this process."""
 
 import csv
 import io
@@ -30,7 +30,7 @@ FAILED, WRONG_USE, HOME_IN_USE = 1, 2, 4
 
 @pytest.fixture(scope="module")
 def stock(tmp_path_factory: pytest.TempPathFactory, models: Path) -> Path:
-    """A home with the survey in its library."""
+    """Create a home with the survey in its library."""
     path = tmp_path_factory.mktemp("stock")
     (path / "models").symlink_to(models)
     file = survey(tmp_path_factory.mktemp("files") / "survey.pdf")
@@ -47,13 +47,13 @@ def stock(tmp_path_factory: pytest.TempPathFactory, models: Path) -> Path:
 
 @pytest.fixture
 def run(quinion: Run, home: Path, stock: Path) -> Run:
-    """Runs `quinion library` with these arguments, on a library with the survey."""
+    """Runner of `quinion library` on a library with the survey."""
     shutil.copytree(stock, home, symlinks=True)
     return partial(quinion, "library")
 
 
 class Links(HTMLParser):
-    """What a page refers to, its text, and its tags."""
+    """Parser of a page's links, text and tags."""
 
     def __init__(self, page: Path) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""`quinion policy …`, from the arguments to the exit status, in this process."""
+"""`quinion policy …`, run in this process."""
 
 import os
 from collections.abc import Iterator
@@ -26,7 +26,7 @@ BAD_DATES = ["2024-02-30", "20240315", "15/03/2024", ""]
 
 @pytest.fixture
 def run(quinion: Run) -> Run:
-    """Runs `quinion policy` with these arguments; `typed` is what its user types."""
+    """Runner of `quinion policy` with arguments; `typed` is the user's input."""
 
     def execute(*arguments: str, typed: str = "") -> Ended:
         return quinion("policy", *arguments, typed=typed)
@@ -36,7 +36,7 @@ def run(quinion: Run) -> Run:
 
 @pytest.fixture
 def well(run: Run) -> Run:
-    """The same, for commands that succeed."""
+    """Runner of `quinion policy` for commands that must succeed."""
 
     def execute(*arguments: str, typed: str = "") -> Ended:
         ended = run(*arguments, typed=typed)
@@ -56,7 +56,7 @@ def registry(home: Path) -> Iterator[PolicyRegistry]:
 
 @pytest.fixture
 def nppf(well: Run, registry: PolicyRegistry) -> PolicyRegistry:
-    """The spec's example: two revisions, ready without a text, so that nothing need be read."""
+    """The spec's example: two revisions, ready without a text, so that no file is read."""
     well(*CREATE)
     for label, start, revision_id in (
         ("September 2023", "2023-09-05", OLD),
@@ -69,7 +69,7 @@ def nppf(well: Run, registry: PolicyRegistry) -> PolicyRegistry:
 
 @pytest.fixture
 def file(home: Path, models: Path, tmp_path: Path) -> Path:
-    """A PDF of five chunks, and a home that can read it."""
+    """A PDF of five chunks, and a home with the model."""
     home.mkdir(exist_ok=True)
     (home / "models").symlink_to(models)
     return leaflet(tmp_path / "policy.pdf", "A")
@@ -80,7 +80,7 @@ def contents(registry: PolicyRegistry) -> object:
 
 
 def stored() -> dict[str, list[int]]:
-    """The chunks of each revision, by the last day that they carry."""
+    """Count the chunks of each revision by the last day in their metadata."""
 
     async def read() -> dict[str, list[int]]:
         async with open_engine(Settings.from_environment()) as engine:
@@ -94,7 +94,7 @@ def stored() -> dict[str, list[int]]:
 
 
 def refused(ended: Ended, status: int, *words: str) -> None:
-    """One line says what is wrong."""
+    """Assert that a command fails with a one-line message."""
     assert ended.status == status, ended
     assert ended.out == ""
     [line] = filter(None, ended.err.splitlines())

@@ -1,4 +1,4 @@
-"""Only its owner reads a home: every file that a run of everything leaves in it is looked at."""
+"""File permissions: only the owner can read any file that a full run leaves in a home."""
 
 import os
 import stat
@@ -20,14 +20,14 @@ REVISION = {"source": "NPPF", "revision_id": "rev_NPPF_2024_12"}
 
 @pytest.fixture(autouse=True)
 def _usual_umask() -> Iterator[None]:
-    """As most people have it: what is made can be read by all."""
+    """Set the usual umask, with which new files are readable by all users."""
     before = os.umask(0o022)
     yield
     os.umask(before)
 
 
 def find_readable(folder: Path) -> list[str]:
-    """All that somebody else may read, write or enter, with its mode."""
+    """List the files that other users may read, write or enter, with their modes."""
     return [
         f"{stat.S_IMODE(path.lstat().st_mode):o} {path.relative_to(folder.parent)}"
         for path in (folder, *folder.rglob("*"))
@@ -36,7 +36,7 @@ def find_readable(folder: Path) -> list[str]:
 
 
 async def use_everything(settings: Settings, folder: Path) -> None:
-    """Have each server write all that it can write."""
+    """Make each server write every kind of file."""
     (folder / "notes.md").write_text("# Notes\n\nOne text.\n")
     letter = folder / "Letter.pdf"
     with Paper(letter) as paper:

@@ -1,4 +1,4 @@
-"""`quinion verify`, on homes that are intact and homes that are not."""
+"""`quinion verify` on intact and damaged homes."""
 
 from datetime import date
 from pathlib import Path
@@ -23,7 +23,7 @@ NOTES = IndexCollections("documents")
 
 
 def ask(server: str, tool: str, **arguments: str) -> Any:
-    """The answer of a server's tool."""
+    """Call a server's tool and return its answer."""
 
     async def run() -> Any:
         async with connect(Settings.from_environment(), server) as client:

@@ -1,6 +1,6 @@
-"""A real worker for elements, shared by the tests: it alone has the layout model.
+"""Shared element worker, the only process with the layout model.
 
-The process of the tests makes documents with `quinion.extract.pdf.mupdf`, and so cannot load it.
+The test process creates documents with `quinion.extract.pdf.mupdf` and cannot load the model.
 """
 
 import os
@@ -18,7 +18,7 @@ from quinion.workers.framing import LENGTH_BYTES, Frame, decode, decode_length, 
 
 
 class Worker:
-    """Talks to a worker process as the pool does, without waiting for anything else."""
+    """Synchronous client of a worker process, with the protocol of the pool."""
 
     def __init__(self) -> None:
         self._process = subprocess.Popen(
@@ -29,7 +29,7 @@ class Worker:
         )
 
     def ask(self, job: str, **arguments: Any) -> list[Frame]:
-        """The items of its answer; an error's message is raised as a RuntimeError."""
+        """Return the items of the answer; raises RuntimeError with the message of an error."""
         assert self._process.stdin is not None
         self._process.stdin.write(encode({"job": job, "arguments": arguments}))
         self._process.stdin.flush()
@@ -62,7 +62,7 @@ def worker() -> Iterator[Worker]:
 
 @pytest.fixture(scope="session")
 def find(worker: Worker) -> Find:
-    """The elements of a document's pages, of the first one unless told otherwise."""
+    """Find the elements of a document's pages; by default of the first page."""
 
     def run(path: Path, first: int = 1, last: int = 1, *, ocr: bool = False) -> list[Element]:
         pages = worker.ask("find_elements", path=str(path), first=first, last=last, ocr=ocr)

@@ -46,7 +46,7 @@ def test_figures_side_by_side_stay_apart() -> None:
 
 
 def test_captions_of_a_page_stand_on_one_side() -> None:
-    """Between two captions a figure is the upper one's or the lower one's: the others tell."""
+    """The other captions decide whether a figure belongs to the caption above or below it."""
     first, second = Box(100, 100, 500, 250), Box(100, 290, 500, 440)
     below = (caption("Figure 1. A", 260), caption("Figure 2. B", 450))
     assert place(*below, pictures=(first, second)) == {"Figure 1": first, "Figure 2": second}

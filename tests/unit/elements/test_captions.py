@@ -1,4 +1,4 @@
-"""Captions on sheets made by hand: what is a row's place and print, and what follows from it."""
+"""Caption detection on hand-made page layouts."""
 
 import pytest
 

@@ -125,7 +125,7 @@ def test_a_line_of_code_is_no_equation(tmp_path: Path, find: Find) -> None:
 
 @pytest.mark.parametrize("degrees", [90, 270])
 def test_boxes_are_those_of_the_page_as_shown(tmp_path: Path, find: Find, degrees: int) -> None:
-    """The page is written upright and shown turned: its text runs up or down."""
+    """The page is written upright and displayed rotated, so its text runs up or down."""
     with Paper(tmp_path / "a.pdf") as paper:
         y = paper.prose(60, 8)
         paper.write(LEFT, y + 20, "Table 5. Houses by street.", bold=True)

@@ -20,7 +20,7 @@ def render(worker: Worker, latex: str) -> Image.Image:
 
 
 def ink(image: Image.Image) -> int:
-    """How many pixels are dark."""
+    """Count the dark pixels."""
     return sum(image.histogram()[:128])
 
 

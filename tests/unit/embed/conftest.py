@@ -1,4 +1,4 @@
-"""One model for all tests of this folder: made once, loaded once."""
+"""Embedding model shared by all tests of this folder."""
 
 from pathlib import Path
 

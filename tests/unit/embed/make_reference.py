@@ -1,7 +1,7 @@
-"""Writes reference.json: what sentence-transformers itself makes of a few texts.
+"""Generator of reference.json: vectors of a few texts from sentence-transformers.
 
-Not a test. It was run once, in an environment with sentence-transformers and the model's
-original folder, and only has to run again when a text is added:
+Not a test. It ran once, in an environment with sentence-transformers and the model's original
+folder, and must run again only when a text is added:
 
     python tests/unit/embed/make_reference.py MODEL_FOLDER
 """

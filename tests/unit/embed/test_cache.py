@@ -1,4 +1,4 @@
-"""The cache of vectors is exact, bounded by its capacity, and thread-safe."""
+"""LRU cache of vectors by text: exact keys, bounded size, thread-safe."""
 
 from collections import OrderedDict
 from collections.abc import Sequence

@@ -1,8 +1,8 @@
-"""The adapter for MLX with the real package, where it is installed.
+"""MLX adapter with the real package, if it is installed.
 
-`pip install mlx-embeddings` brings it for a Mac, and with `mlx[cpu]` for Linux too, on the
-processor, where it takes seconds for a page: the texts here are short. What is embedded with are
-the weights of the local model, so its reference holds.
+`pip install mlx-embeddings` installs it on a Mac, and with `mlx[cpu]` also on Linux. There it runs
+on the CPU and takes seconds per page, so the texts here are short. It uses the weights of the local
+model, so the same reference applies.
 """
 
 import json

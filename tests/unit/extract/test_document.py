@@ -46,7 +46,7 @@ def judge(path: Path) -> DocumentKind:
 
 
 def draw_house(path: Path) -> Path:
-    """Draw walls and a roof around what a PDF's first page has."""
+    """Draw walls and a roof around the content of a PDF's first page."""
     with pymupdf.open(path) as document:
         page = document[0]
         page.draw_rect((2, 2, page.rect.width - 2, page.rect.height - 2))

@@ -16,7 +16,7 @@ WHITE = (1, 1, 1)
 
 
 def page_with(text: str = SECRET, rotation: int = 0, **print_: Any) -> pymupdf.Page:
-    """A page with a sentence that can be seen, and another in this print."""
+    """Write a page with a visible sentence, and another in this style."""
     document = pymupdf.open()
     page = document.new_page()
     page.insert_text((72, 100), "The clerk shall keep a record.")

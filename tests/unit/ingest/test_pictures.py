@@ -1,4 +1,4 @@
-"""Pictures that are kept: read again, made again where they are broken, and never too many."""
+"""Picture cache: reuse, replacement of damaged pictures, and a bounded size."""
 
 import io
 import os

@@ -256,7 +256,7 @@ class TestDeletion:
 
 
 class Registry:
-    """Two policies; `EMPTY` has no revisions."""
+    """Registry of two policies; `EMPTY` has no revisions."""
 
     def list_revisions(self, source: str) -> list[Revision]:
         if source not in self.list_all_revisions():

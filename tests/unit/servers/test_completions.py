@@ -1,4 +1,4 @@
-"""Which names a half-written one may become, and in which order."""
+"""Completion of names: candidates and their order."""
 
 from hypothesis import given
 from hypothesis import strategies as st

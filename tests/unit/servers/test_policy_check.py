@@ -1,4 +1,4 @@
-"""What `quinion verify --repair` does where the registry and the chunks do not agree."""
+"""`quinion verify --repair` for policies whose registry and chunks disagree."""
 
 from datetime import date
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Addresses of resources, and what a server says of wrong ones."""
+"""Resource URIs, and the errors for invalid ones."""
 
 import pytest
 from hypothesis import given
@@ -47,7 +47,7 @@ def anyio_backend() -> str:
 
 @pytest.fixture
 def server() -> ReadableServer:
-    """A server with resources and prompts that fail, each in a way of its own."""
+    """A server with resources and prompts that fail in different ways."""
     server = ReadableServer("test", title="Test", instructions="", tools=[], icon=None)
 
     @server.resource("test://fixed")

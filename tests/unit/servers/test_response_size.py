@@ -1,4 +1,4 @@
-"""What is said to fit into an answer does, however the SDK writes it."""
+"""Response size: an answer within the limit fits in any serialisation of the SDK."""
 
 import json
 
@@ -20,7 +20,7 @@ PARTS = st.lists(
 
 
 def written(parts: list[str]) -> int:
-    """Bytes of the answer as Streamable HTTP carries it, which is the largest way."""
+    """Return the bytes of the answer over Streamable HTTP, the largest serialisation."""
     answer = {"parts": parts}
     text = pydantic_core.to_json(answer, indent=2).decode()
     body = {"content": [{"type": "text", "text": text}], "structuredContent": answer}

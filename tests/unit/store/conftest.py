@@ -7,7 +7,7 @@ from tests.unit.store import stores
 
 @pytest.fixture(autouse=True)
 def _close_stores() -> Iterator[None]:
-    """Those that a test has opened: each may have a process."""
+    """Close the stores of a test, as each may have a process."""
     before = len(stores.opened)
     yield
     while len(stores.opened) > before:

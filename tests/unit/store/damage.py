@@ -1,4 +1,4 @@
-"""A filled store with its Chroma mirror, what it answers, and ways to damage its files."""
+"""Filled store with a Chroma mirror, its answers, and functions that damage its files."""
 
 import shutil
 import sqlite3
@@ -30,7 +30,7 @@ NAMES = (COLLECTION, LINES)
 
 @contextmanager
 def low_limits() -> Iterator[None]:
-    """So that a small collection has codes."""
+    """Lower the limits so that a small collection has binary codes."""
     with pytest.MonkeyPatch.context() as patch:
         for name, limit in (("MIN_CODED", 200), ("MAX_EXACT", 100), ("MAX_EXACT_SCATTERED", 100)):
             patch.setattr(f"quinion.store.embedded.vector_index.{name}", limit)
@@ -68,7 +68,7 @@ def make_record(n: int) -> Record:
 
 
 def fill(home: Path) -> None:
-    """All that a store may have been through: records written, replaced, changed and deleted."""
+    """Fill a store: records are written, replaced, changed and deleted."""
     records = [make_record(n) for n in range(COUNT)]
     vectors = make_vectors(COUNT, 1)
     with closing(open_store(place_of(home))) as store:
@@ -86,7 +86,7 @@ def fill(home: Path) -> None:
 
 
 def ask(home: Path) -> list[Any]:
-    """What is found, by meaning and by filter, and all that is kept."""
+    """Return search results, filter results, and all stored data."""
     with closing(EmbeddedStore(home / "store")) as store:
         return ask_store(store)
 
@@ -106,7 +106,7 @@ def ask_store(store: VectorStore) -> list[Any]:
 
 
 def verify(store: VectorStore, *, repair: bool = False) -> tuple[list[str], list[str]]:
-    """The problems that are found, and what was repaired, as `quinion verify` has them."""
+    """Run `quinion verify`; return the problems and the repairs."""
     problems = store.check_files()
     can_repair = repair and not problems
     repaired: list[str] = []
@@ -123,7 +123,7 @@ def check(home: Path, *, mirrored: bool = True) -> tuple[list[str], list[str]]:
 
 
 def make_intact(home: Path) -> RebuildReport:
-    """Do what the messages tell a user to do."""
+    """Repair the store as the error messages advise."""
     try:
         with closing(open_store(place_of(home))) as store:
             problems, _ = verify(store, repair=True)
@@ -142,7 +142,7 @@ def copy_home(source: Path, target: Path) -> Path:
 
 
 def execute(path: Path, statement: str) -> None:
-    """Change a database behind the store's back."""
+    """Change a database without the store's knowledge."""
     with closing(sqlite3.connect(path)) as connection, connection:
         assert connection.execute(statement).rowcount
 
@@ -155,13 +155,13 @@ def flip(path: Path, place: int, bit: int = 0) -> None:
 
 
 def flip_in(path: Path, sought: bytes) -> None:
-    """Flip a bit in the first place where this is written."""
+    """Flip a bit in the first occurrence of these bytes."""
     place = path.read_bytes().find(sought)
     assert place >= 0
     flip(path, place)
 
 
 def truncate(path: Path, part: float = 0.5) -> None:
-    """Cut a file off."""
+    """Truncate a file."""
     content = path.read_bytes()
     path.write_bytes(content[: int(len(content) * part)])

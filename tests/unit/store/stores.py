@@ -1,4 +1,4 @@
-"""Embedded stores for tests, and records to put into them."""
+"""Embedded stores and records for tests."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -17,9 +17,9 @@ opened: list[EmbeddedStore] = []
 
 
 def open_store(folder: Path | None, *, mirrored: bool = False) -> EmbeddedStore:
-    """The embedded store in this folder, without a mirror; None: in memory.
+    """Open the embedded store in this folder without a mirror; None: in memory.
 
-    `mirrored`: changes are noted in the outbox all the same.
+    `mirrored`: changes are recorded in the outbox anyway.
     """
     store = EmbeddedStore(folder, mirrored=mirrored)
     opened.append(store)
@@ -27,7 +27,7 @@ def open_store(folder: Path | None, *, mirrored: bool = False) -> EmbeddedStore:
 
 
 def records(count: int, prefix: str = "id", **metadata: Scalar) -> list[Record]:
-    """Records `<prefix> 0` and so on, each with its number `n` and this metadata."""
+    """Build records `<prefix> 0` and so on, each with its number `n` and this metadata."""
     return [
         Record(f"{prefix} {n}", f"the text of {prefix} {n}", {"n": n, **metadata})
         for n in range(count)
@@ -35,7 +35,7 @@ def records(count: int, prefix: str = "id", **metadata: Scalar) -> list[Record]:
 
 
 def vectors(count: int, seed: int = 1, dimensions: int = DIMENSIONS) -> Vectors:
-    """Random unit vectors."""
+    """Generate random unit vectors."""
     found = np.random.default_rng(seed).normal(size=(count, dimensions)).astype(np.float32)
     found /= np.linalg.norm(found, axis=1, keepdims=True)
     return found

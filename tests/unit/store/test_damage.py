@@ -1,7 +1,7 @@
 """Random damage to the files of a store and its mirror.
 
-Before a repair, each answer is right, or an error that says what to do, or `verify` names the
-damage. After it, all is as before, or what is lost is named.
+Before a repair, each answer is correct, or an error with advice, or `verify` reports the damage.
+After it, everything is as before, or the losses are reported.
 """
 
 import shutil
@@ -57,7 +57,7 @@ def intact(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 class Answers(list[Any]):
-    """What a store answers. It is long, and not to be printed when a test fails."""
+    """Answers of a store; the short repr keeps failure output readable."""
 
     def __repr__(self) -> str:
         return f"{len(self)} answers"
@@ -82,7 +82,7 @@ def damage_one(home: Path, part: str, kind: str, where: float, bit: int) -> None
 
 
 def check_before(home: Path, answers: Answers) -> None:
-    """Ask a damaged store, without a mirror; nothing is changed by that."""
+    """Query a damaged store without a mirror; this changes nothing."""
     try:
         if Answers(ask(home)) != answers:
             with closing(EmbeddedStore(home / "store")) as store:
@@ -179,7 +179,7 @@ def test_without_a_mirror_many_rebuilds_keep_what_can_be_read_and_name_what_is_l
 
 
 def check_salvage(intact: Path, where: float, size: int) -> None:
-    """Overwrite a part of the database, and rebuild the store from the rest of it."""
+    """Overwrite a part of the database, and rebuild the store from the rest."""
     with tempfile.TemporaryDirectory() as name:
         home = Path(name) / "home"
         shutil.copytree(intact / "store", home / "store")

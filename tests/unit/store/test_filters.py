@@ -1,4 +1,4 @@
-"""Filters mean what they mean to Chroma, whichever way records are found."""
+"""Filters: same results as Chroma's filters, for every kind of query."""
 
 import random
 from collections.abc import Iterator
@@ -41,7 +41,7 @@ def random_filter(dice: random.Random, depth: int = 2) -> Where:
 
 @dataclass(frozen=True)
 class Both:
-    """The same records in our store and, to compare with, in Chroma as it is."""
+    """The same records in a quinion store and in plain Chroma."""
 
     store: EmbeddedStore
     chroma: Any

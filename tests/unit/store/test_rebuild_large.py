@@ -1,4 +1,4 @@
-"""A hundred thousand chunks, rebuilt where there is no model that could embed one of them."""
+"""Rebuild of a hundred thousand chunks without an embedding model."""
 
 import os
 import shutil
@@ -49,7 +49,7 @@ def ask(home: Path) -> list[object]:
 
 
 def rebuild(home: Path) -> None:
-    """As a user does, in a process that can't embed."""
+    """Rebuild as a user does, in a process without an embedding model."""
     environment = {
         **os.environ,
         "QUINION_HOME": str(home),

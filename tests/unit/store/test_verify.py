@@ -1,6 +1,6 @@
-"""What is damaged is named and repaired from the records or the mirror; the answers are as before.
+"""Integrity check and repair: damage is reported and repaired from the records or the mirror.
 
-In a store with its Chroma mirror, where each record has two copies, and without one.
+Tested with a Chroma mirror, where each record has two copies, and without one.
 """
 
 import re
@@ -411,7 +411,7 @@ def test_a_record_that_cannot_be_decoded_is_an_error_that_says_what_to_do(home: 
 
 
 def find_problems(home: Path) -> list[str]:
-    """What is reported of the files, by an error or by a list."""
+    """Return the reported file problems, from an error or a list."""
     try:
         with closing(open_store(place_of(home))) as store:
             return store.check_files()
@@ -427,7 +427,7 @@ def scribble(home: Path) -> None:
 
 
 def lose_index(home: Path) -> None:
-    """Have an index of SQLite that does not match its table."""
+    """Corrupt an index of SQLite so that it does not match its table."""
     with closing(sqlite3.connect(database_of(home))) as database, database:
         database.execute("PRAGMA writable_schema=ON")
         [(root,)] = database.execute(
@@ -644,7 +644,7 @@ def test_where_nothing_can_be_rebuilt_nothing_is_moved(mirror: str, home: Path) 
 
 
 def read_all(home: Path) -> dict[Path, bytes]:
-    """All files but locks and what SQLite makes when a database is opened."""
+    """Read all files except locks and SQLite's temporary files."""
     found = (path for path in home.rglob("*") if path.is_file())
     passing = ("-wal", "-shm", ".lock")
     return {path: path.read_bytes() for path in found if not path.name.endswith(passing)}

@@ -67,7 +67,7 @@ def pdf(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def pipe(tmp_path: Path) -> Path:
-    """A file that never says anything to who reads it."""
+    """A file that blocks its reader forever."""
     path = tmp_path / "silent.pdf"
     os.mkfifo(path)
     return path

@@ -1,4 +1,4 @@
-"""What is opened is what was resolved."""
+"""Safe open: the opened file is the resolved one."""
 
 import os
 import sys

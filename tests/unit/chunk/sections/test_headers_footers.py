@@ -12,7 +12,7 @@ def at(page: int, top: float, text: str, size: float = 11.0) -> Line:
 
 
 def pages(count: int = 8) -> list[list[Line]]:
-    """Text whose first lines stand at one height; no two say the same."""
+    """Pages of text that start at the same height, all with different words."""
     return [
         [
             at(page, 60.0 + 14 * row, f"{NAMES[page % 8]} of {NAMES[row]} are discussed at length")

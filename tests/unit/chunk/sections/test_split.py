@@ -1,4 +1,4 @@
-"""Sections of small documents, written line by line as they stand on their pages."""
+"""Section splitting of small documents that are defined line by line."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -31,7 +31,7 @@ def bold(text: str, *, left: float = LEFT) -> Line:
 
 
 def note(text: str) -> Line:
-    """A line at the foot of the page, in small print."""
+    """Build a line in small print at the foot of the page."""
     return line(text, 8.0)
 
 
@@ -40,7 +40,7 @@ def line(text: str, size: float, *, left: float = LEFT) -> Line:
 
 
 def document(*pages: Sequence[Line]) -> list[Line]:
-    """The lines set one below the other, with a number at the foot of each page."""
+    """Place the lines one below the other, with a number at the foot of each page."""
     lines = []
     for number, page in enumerate(pages, 1):
         top = 60.0
@@ -60,7 +60,7 @@ def numbered(first: int, last: int) -> list[Line]:
 
 
 def matter(number: int) -> str:
-    """No two pages say the same: what recurs at their edges is taken for furniture."""
+    """Return distinct text per page, because text that recurs at the edges counts as furniture."""
     return f"{PROSE} in the matter of {chr(ord('a') + number) * 3}"
 
 
@@ -158,7 +158,7 @@ def test_what_is_before_the_first_heading_is_front_matter() -> None:
 
 
 def plan() -> list[Line]:
-    """A chapter as local plans have it: dotted paragraphs, headings, a policy in a box."""
+    """A typical chapter of a local plan: dotted paragraphs, headings, a policy in a box."""
     return document(
         [head("A plan")],
         [

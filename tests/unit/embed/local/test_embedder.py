@@ -130,7 +130,7 @@ def test_many_threads_can_load_and_embed_at_once(cache_dir: Path, prepared: Prep
 
 
 def count_runs(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """How many texts go through the network, call by call."""
+    """Record the number of texts of each network run."""
     counts: list[int] = []
 
     def run(self: OnnxRuntime, batch: Sequence[Sequence[int]]) -> Vectors:

@@ -12,13 +12,13 @@ DIGESTS_OF_VERSION = {2: {"model": "3628ae71d65d3a55", "queries": "fa79cfb456fe7
 
 @pytest.fixture(params=["model", "queries"])
 def graph(request: pytest.FixtureRequest, prepared: PreparedModel) -> Path:
-    """One of the two graphs."""
+    """Load one of the two graphs."""
     files = {file.stem: file for file in (prepared.graph, prepared.light_graph)}
     return files[request.param]
 
 
 def describe(model: onnx.ModelProto) -> str:
-    """Everything about a graph but the values of its weights."""
+    """Describe a graph without the values of its weights."""
     lines = [f"opset {opset.domain} {opset.version}" for opset in model.opset_import]
     lines += [f"weight {t.name} {list(t.dims)}" for t in model.graph.initializer]
     for node in model.graph.node:
@@ -53,7 +53,7 @@ def test_every_weight_can_be_mapped_from_a_page_of_its_own(graph: Path) -> None:
 
 
 def external(graph: Path) -> Iterator[tuple[str, dict[str, str]]]:
-    """By the names of weights, where they lie."""
+    """Return the external locations of the weights by name."""
     for tensor in onnx.load(graph, load_external_data=False).graph.initializer:
         if tensor.data_location == onnx.TensorProto.EXTERNAL:
             yield tensor.name, {entry.key: entry.value for entry in tensor.external_data}

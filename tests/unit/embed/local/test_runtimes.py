@@ -1,4 +1,4 @@
-"""How batches are calculated: chosen by a trial, noted, and kept."""
+"""Selection of the embedding runtime: chosen by a benchmark and stored."""
 
 import subprocess
 import sys
@@ -59,7 +59,7 @@ def model(cache_dir: Path) -> OnnxRuntime:
 
 @pytest.fixture
 def own_cache(cache_dir: Path, tmp_path: Path) -> Path:
-    """A folder with the model, and no note in it."""
+    """A folder with the model and without a stored choice."""
     folder = prepare(cache_dir).folder
     (tmp_path / "models").mkdir()
     (tmp_path / "models" / folder.name).symlink_to(folder)
@@ -67,7 +67,7 @@ def own_cache(cache_dir: Path, tmp_path: Path) -> Path:
 
 
 class Off:
-    """Like the model, but for a little of each number."""
+    """The model with a small error in each number."""
 
     def __init__(self, model: OnnxRuntime, by: float) -> None:
         self._model, self._by = model, by
@@ -81,7 +81,7 @@ class Off:
 
 
 class Slow:
-    """Does everything thrice."""
+    """The model, three times slower."""
 
     def __init__(self, model: OnnxRuntime) -> None:
         self._model = model

@@ -12,7 +12,7 @@ from quinion.errors import ModelUnavailable
 
 @pytest.fixture
 def own_folder(tmp_path: Path) -> Path:
-    """A user's own folder with the model's original files."""
+    """A user's folder with the model's original files."""
     folder = tmp_path / "own"
     folder.mkdir()
     for name in ("model.safetensors", "tokenizer.json"):

@@ -1,4 +1,4 @@
-"""What holds for every server that embeds: here, for Ollama's API and for OpenAI's."""
+"""Behaviour common to all remote embedders, tested with Ollama's and OpenAI's APIs."""
 
 import math
 import socket
@@ -65,7 +65,7 @@ def embedder(server: OllamaServer, make: Make) -> RemoteEmbedder:
 
 
 def forget(server: OllamaServer, embedder: RemoteEmbedder) -> None:
-    """Load the model, and start with an empty list of requests."""
+    """Load the model, then clear the list of requests."""
     embedder.load()
     server.requests.clear()
 

@@ -1,4 +1,4 @@
-"""What is Ollama's own; what holds for all servers is in test_remote."""
+"""Ollama-specific behaviour; test_http_embedder tests the common behaviour."""
 
 from collections.abc import Iterator
 

@@ -1,4 +1,4 @@
-"""What is the OpenAI API's own; what holds for all servers is in test_remote."""
+"""Behaviour specific to the OpenAI API; test_http_embedder tests the common behaviour."""
 
 import logging
 from collections.abc import Iterator

@@ -19,7 +19,7 @@ PARAGRAPHS = f'{PROSE}\n \n \nSecond paragraph, 10 % of "it" only.\n{PROSE}'
 
 @pytest.fixture(autouse=True, params=["program", "library"])
 def _engine(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """What is promised holds whichever of the two reads, each started anew."""
+    """Run each test with both OCR engines, each newly started."""
     if request.param == "library" and find_spec("tesserocr") is None:
         pytest.skip("the package tesserocr is not installed")
     library = TesserocrProcess(

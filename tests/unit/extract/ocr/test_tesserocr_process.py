@@ -23,7 +23,7 @@ PAGE = Raster(picture_of(PROSE), 200)
 
 @pytest.fixture(autouse=True)
 def _alone() -> None:
-    """Without the one that other tests have used."""
+    """Discard the process that other tests have used."""
     tesseract._library.close()
 
 

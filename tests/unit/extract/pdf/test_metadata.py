@@ -21,7 +21,7 @@ PRINTED = "Map Projections: A Working Manual"
 
 
 def make(path: Path, lines: dict[str, int], **data: str) -> Path:
-    """A page with these lines, each in its size, in a file that says this of itself."""
+    """Write a page with these lines and font sizes, in a file with this metadata."""
     with pymupdf.open() as document:
         page = document.new_page()
         for row, (line, size) in enumerate(lines.items(), 1):

@@ -5,7 +5,7 @@ from quinion.extract.scans.ink import ink_ratio, word_ink_ratio
 
 
 def page(paper: int, ink: int) -> Image.Image:
-    """A hundred by a hundred pixels, with two squares of ten by ten."""
+    """An image of 100 by 100 pixels with two squares of 10 by 10."""
     image = Image.new("L", (100, 100), paper)
     draw = ImageDraw.Draw(image)
     draw.rectangle((10, 10, 19, 19), fill=ink)

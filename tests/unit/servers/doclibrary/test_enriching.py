@@ -1,4 +1,4 @@
-"""Elements of a real document, described by a vision model over HTTP."""
+"""Enrichment: elements of a real document, described by a vision model over HTTP."""
 
 import logging
 import shutil
@@ -66,8 +66,8 @@ def make_paper(path: Path) -> Path:
 
 @pytest.fixture(scope="module")
 def added(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, int]:
-    """A home with a document that was added while a vision model was set, and how many requests
-    that model got."""
+    """A home with a document that was added with a vision model, and the number of requests to that
+    model."""
     folder = tmp_path_factory.mktemp("added")
     paper = make_paper(folder / f"{SLUG}.pdf")
 
@@ -85,7 +85,7 @@ def added(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, int]:
 
 
 def copy(home: Path, target: Path) -> Path:
-    """A home like this one. The model, which nobody writes to, is shared."""
+    """Copy the home. The read-only model is shared."""
     shutil.copytree(home, target, ignore=shutil.ignore_patterns("models"))
     (target / "models").symlink_to(home / "models")
     return target

@@ -1,4 +1,4 @@
-"""An original is kept with its document: not without it, and not longer."""
+"""Lifetime of an original file: stored and removed together with its document."""
 
 import hashlib
 from collections.abc import AsyncIterator

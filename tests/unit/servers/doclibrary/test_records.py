@@ -1,4 +1,4 @@
-"""Slugs, counts, and that what is written of a document is what is read of it."""
+"""Slugs, counts, and round trips of document records."""
 
 from dataclasses import replace
 from datetime import UTC, datetime

@@ -1,4 +1,4 @@
-"""A store with a Chroma mirror, and what another program finds in that Chroma."""
+"""Stores with a Chroma mirror, and independent readers of that Chroma."""
 
 import shutil
 import sys
@@ -33,8 +33,7 @@ AT_ONCE_S = 10.0
 
 @dataclass(frozen=True, slots=True)
 class Copy:
-    """A collection in Chroma: the model that it is marked with, and its records by id, each with
-    its vector."""
+    """A collection in Chroma: its model mark, and its records with vectors by id."""
 
     model: str
     records: dict[str, tuple[Record, list[float]]]
@@ -52,7 +51,7 @@ def mirror_of(home: Path) -> Path:
 def mirrored_store(
     home: Path, mirror: Location | None = None, *, mirrored: bool = True
 ) -> Iterator[EmbeddedStore]:
-    """The store of a home, with its mirror in the home or at the location."""
+    """Open the store of a home, with its mirror in the home or at the location."""
     place = StorePlace(home, home / "store", mirror or mirror_of(home), mirrored=mirrored)
     store = open_store(place)
     assert isinstance(store, EmbeddedStore)
@@ -67,7 +66,7 @@ def make_records(*numbers: int, **metadata: Any) -> list[Record]:
 
 
 def make_vectors(numbers: Sequence[int], dimensions: int = DIMENSIONS) -> Vectors:
-    """By number, always the same vectors."""
+    """Return deterministic vectors by number."""
     generator = np.random.default_rng(1)
     many = generator.normal(size=(max(numbers, default=0) + 1, dimensions)).astype(np.float32)
     many /= np.linalg.norm(many, axis=1, keepdims=True)
@@ -86,7 +85,7 @@ def delete(store: EmbeddedStore, *numbers: int, name: str = NAME) -> None:
 
 
 def connect(location: Location) -> Any:
-    """Chroma's own client, as another program has it."""
+    """Open Chroma with its own client, like another program."""
     settings = Settings(anonymized_telemetry=False)
     if isinstance(location, Path):
         return chromadb.PersistentClient(path=location, settings=settings)
@@ -112,7 +111,7 @@ def hang_up(client: Any) -> None:
 
 
 def read_chroma(location: Location) -> dict[str, Copy]:
-    """All that is in a Chroma, by collection."""
+    """Read everything in a Chroma, by collection."""
     found: dict[str, Copy] = {}
     with other_program(location) as client:
         for one in client.list_collections():
@@ -130,7 +129,7 @@ def read_chroma(location: Location) -> dict[str, Copy]:
 
 
 def read_store(store: EmbeddedStore) -> dict[str, Copy]:
-    """All that is in a store, in the same form."""
+    """Read everything in a store, in the same form."""
     found: dict[str, Copy] = {}
     for name in store.collections():
         records, vectors = store.get_with_vectors(Selector.everything(name))
@@ -148,7 +147,7 @@ def replicator_of(store: EmbeddedStore) -> Replicator:
 
 
 def count_entries(store: EmbeddedStore) -> int:
-    """How many entries the outbox has."""
+    """Count the entries of the outbox."""
     return sum(store.outbox.count().values())
 
 
@@ -162,14 +161,14 @@ def eventually(condition: Callable[[], object], within_s: float = 60.0) -> None:
 
 @contextmanager
 def at_once() -> Iterator[None]:
-    """What is done here does not wait for Chroma."""
+    """Assert that the block does not wait for Chroma."""
     began = time.monotonic()
     yield
     assert time.monotonic() - began < AT_ONCE_S
 
 
 def find_processes(location: Location) -> list[psutil.Process]:
-    """The processes that this process, or a process of its, has started for this Chroma."""
+    """Find the processes that this process or its descendants started for this Chroma."""
     found = []
     for one in psutil.Process().children(recursive=True):
         with suppress(psutil.NoSuchProcess, psutil.ZombieProcess):
@@ -179,7 +178,7 @@ def find_processes(location: Location) -> list[psutil.Process]:
 
 
 def run_with(settings: str) -> tuple[str, ...]:
-    """A command for Chroma's process in which these statements are run first."""
+    """Return a command for Chroma's process that first runs these statements."""
     script = (
         "import sys; from quinion.store.chroma import client, process\n"
         f"{settings}\n"
@@ -189,7 +188,7 @@ def run_with(settings: str) -> tuple[str, ...]:
 
 
 def copy_home(source: Path, target: Path) -> Path:
-    """A copy with the times of all files, so that it is the same to the mirror's stamp."""
+    """Copy a home with file times, so that the mirror's stamp remains valid."""
     shutil.copytree(source, target)
     return target
 
@@ -219,7 +218,7 @@ def watch_calls(
     before: Callable[[Call], None] = lambda _: None,
     after: Callable[[Call], None] = lambda _: None,
 ) -> list[Call]:
-    """All calls to Chroma from now on; `before` and `after` are run with each of them."""
+    """Record all calls to Chroma from now on; `before` and `after` run with each of them."""
     calls: list[Call] = []
     call = process._RemoteClient._call
 

@@ -1,4 +1,4 @@
-"""Chroma's client on a real folder and on addresses, in this process."""
+"""Chroma client on a real folder and on addresses, in this process."""
 
 import os
 import sqlite3
@@ -122,7 +122,7 @@ def test_records_whose_vectors_are_lost_are_left_out_and_the_others_are_fetched(
 
 
 def lose_vectors(folder: Path, *ids: str) -> None:
-    """Chroma has the vectors of its last thousand records in this table alone."""
+    """Delete vectors from the queue table, the only copy of Chroma's last thousand records."""
     with closing(sqlite3.connect(folder / DATABASE)) as database, database:
         database.executemany("DELETE FROM embeddings_queue WHERE id = ?", [(one,) for one in ids])
 

@@ -1,4 +1,4 @@
-"""What another program wrote into a Chroma, taken into a store."""
+"""Import of another program's Chroma data into a store."""
 
 import sqlite3
 from collections.abc import Iterator
@@ -52,7 +52,7 @@ def store(tmp_path: Path) -> Iterator[EmbeddedStore]:
 
 @pytest.fixture
 def _in_process(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The client without its process, which takes longer to start than all the rest."""
+    """Use the client without a separate process, which is slow to start."""
     monkeypatch.setattr(importer, "open_chroma", OpenClient)
 
 
@@ -68,7 +68,7 @@ class OpenClient(ChromaClient):
 def add(
     source: Path | str, *numbers: int, name: str = NAME, mark: str = "", **metadata: Any
 ) -> None:
-    """Write records, as another program does."""
+    """Write records like another program."""
     records = make_records(*numbers, **metadata)
     with other_program(source) as theirs:
         collection = theirs.get_or_create_collection(

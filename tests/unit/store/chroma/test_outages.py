@@ -1,5 +1,6 @@
-"""Chroma damaged, missing, locked, read-only, down or slow: the store does not notice, a warning
-says so, and the mirror is complete again by itself."""
+"""Chroma outages: damaged, missing, locked, read-only, down or slow.
+
+The store is not affected, a warning is logged, and the mirror recovers automatically."""
 
 import logging
 import os
@@ -74,7 +75,7 @@ def _soon(few: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def use(store: EmbeddedStore) -> None:
-    """All that a store does, none of which waits for Chroma."""
+    """Use every operation of a store; none may wait for Chroma."""
     with at_once():
         before = store.count(Selector.everything(NAME))
         write(store, 5_000, 5_001)
@@ -262,7 +263,7 @@ def check_recovery_while_running(home: Path, harm: Harm) -> None:
 
 @contextmanager
 def hold_writer_lock(folder: Path) -> Iterator[None]:
-    """Another engine has the folder."""
+    """Hold the folder's lock, like another engine."""
     with closing(sqlite3.connect(folder / WRITER)) as theirs:
         theirs.execute("BEGIN IMMEDIATE")
         yield
@@ -270,7 +271,7 @@ def hold_writer_lock(folder: Path) -> Iterator[None]:
 
 @contextmanager
 def hold_database(folder: Path) -> Iterator[None]:
-    """Another program writes to the database."""
+    """Lock the database, like another program that writes."""
     with closing(sqlite3.connect(folder / DATABASE)) as other:
         other.execute("BEGIN EXCLUSIVE")
         yield
@@ -278,7 +279,7 @@ def hold_database(folder: Path) -> Iterator[None]:
 
 @contextmanager
 def make_read_only(folder: Path) -> Iterator[None]:
-    """Permissions do not keep root from writing, and this file system does."""
+    """Link the folder to a read-only file system, because permissions do not restrict root."""
     away = folder.rename(folder.with_name("away"))
     folder.symlink_to("/proc/tty")
     yield
@@ -337,7 +338,7 @@ def check_outage(
     caplog: pytest.LogCaptureFixture,
     mirror: Location | None = None,
 ) -> None:
-    """The store is opened, used and closed while the cause lasts, and opened again after it."""
+    """Open, use and close the store during the outage, and open it again afterwards."""
     with cause:
         with mirrored_store(home, mirror) as store:
             use(store)

@@ -1,4 +1,4 @@
-"""Chroma's process: how it starts, ends, and what its failures become."""
+"""Process of Chroma: start, exit, and translation of its failures."""
 
 import os
 import signal
@@ -243,7 +243,7 @@ def say(server: subprocess.Popen[str], line: str) -> None:
 
 
 def is_gone(child: psutil.Process) -> bool:
-    """Who reaps the orphans of this machine may not do so."""
+    """Whether the process has exited; an orphan may remain as a zombie."""
     return not child.is_running() or child.status() == psutil.STATUS_ZOMBIE
 
 

@@ -1,4 +1,4 @@
-"""The mirror: what another program finds in Chroma, and when."""
+"""Replicator: what other programs find in Chroma, and when."""
 
 import os
 import signal
@@ -52,13 +52,13 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> list[Call]:
 
 @pytest.fixture
 def soon(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The mirror gets at once what it gets after some seconds."""
+    """Replicate immediately instead of after some seconds."""
     monkeypatch.setattr(replicator, "QUIET_S", 0.05)
 
 
 @pytest.fixture
 def never(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The mirror gets nothing before the store is closed."""
+    """Replicate nothing before the store is closed."""
     monkeypatch.setattr(replicator, "QUIET_S", 600.0)
 
 
@@ -361,8 +361,8 @@ class TestAHomeThatIsOnlyRead:
 
 
 def is_current(store: EmbeddedStore) -> bool:
-    """Whether the mirror was compared and lacks nothing. Who opens Chroma to see that, while it
-    is being created, may fail and make it fail."""
+    """Whether the mirror was compared and is complete. Opening Chroma for this check while it is
+    being created could make both fail."""
     return replicator_of(store)._compared and count_entries(store) == 0
 
 

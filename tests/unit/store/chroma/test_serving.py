@@ -1,4 +1,4 @@
-"""The mirror behind an engine: what clients ask for does not touch Chroma."""
+"""Mirror behind an engine: client requests do not access Chroma."""
 
 import os
 import subprocess

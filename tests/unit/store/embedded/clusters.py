@@ -1,4 +1,4 @@
-"""Vectors that lie as those of texts do."""
+"""Clustered vectors, distributed like those of texts."""
 
 import numpy as np
 

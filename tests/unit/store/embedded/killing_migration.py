@@ -1,9 +1,9 @@
-"""Kills the migration of a home at every so many of its changes to files, and completes it.
+"""Kill test of the migration: kills it at evenly spaced file changes, then completes it.
 
     python -m tests.unit.store.embedded.killing_migration FOLDER
 
-Prints how many kills there were, and what was wrong after some, as JSON. The home has a ledger of
-quinion 0.1, an unfinished operation, and marks.
+Prints the number of kills and the flaws as JSON. The home has a store of quinion 0.1, an unfinished
+operation, and model marks.
 """
 
 import json
@@ -29,14 +29,14 @@ POINTS = 24
 
 
 def prepare(folder: Path) -> Path:
-    """The home before its migration: an ingestion was not finished."""
+    """Create the home before its migration, with an unfinished ingestion."""
     home = home_v1.unpack(folder / "template")
     begin(home, [[CHUNKS, [["document_id", OTHER]], []]])
     return home
 
 
 def find_flaws(home: Path) -> list[str]:
-    """What is not as it should be after a migration."""
+    """Find the flaws after a migration."""
     flaws = []
     with closing(EmbeddedStore(home / "store", mirrored=True)) as store:
         if home_v1.read_content(store) != without(OTHER):
@@ -54,7 +54,7 @@ def find_flaws(home: Path) -> list[str]:
 
 
 def main(folder: Path) -> None:
-    """Kill the migration at points that lie evenly over all of its changes."""
+    """Kill the migration at evenly spaced points."""
     template, home = prepare(folder), folder / "home"
 
     def play(place: int) -> Run:

@@ -1,4 +1,4 @@
-"""Binary codes: what they find, against counting the bits that differ."""
+"""Binary quantization: search results, compared with counted bit differences."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Blocks of slots against Python's sets."""
+"""Bitmaps of slots, compared with Python sets."""
 
 from collections.abc import Iterable
 
@@ -12,7 +12,7 @@ NUMBERS = st.integers(0, BLOCK - 1)
 
 
 def spread(count: int) -> set[int]:
-    """So many slots, all over the block."""
+    """Return slots spread over the block."""
     return set(np.random.default_rng(count).permutation(BLOCK)[:count].tolist())
 
 

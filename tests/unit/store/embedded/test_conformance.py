@@ -1,4 +1,4 @@
-"""The embedded store does what every store does: on disk, with binary codes, and in memory."""
+"""Conformance of the embedded store: on disk, with binary codes, and in memory."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -22,7 +22,7 @@ class TestInMemory(StoreConformance):
 
 
 class TestWithCodes(FolderConformance):
-    """Binary codes are made and used for as few vectors as the tests have."""
+    """Embedded store that uses binary codes even for the few vectors of the tests."""
 
     patches: ClassVar[Mapping[str, object]] = {
         f"quinion.store.embedded.vector_index.{name}": limit

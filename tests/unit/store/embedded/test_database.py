@@ -1,4 +1,4 @@
-"""Connections: few of them, errors that say what to do, and a thread that can't wait for itself."""
+"""Database connections: bounded pool, actionable errors, and no self-deadlock of a thread."""
 
 import sqlite3
 from concurrent.futures import ThreadPoolExecutor

@@ -1,4 +1,4 @@
-"""A home of quinion 0.1 becomes one of this version, whatever state it is in."""
+"""Migration of a home of quinion 0.1, in any state."""
 
 import hashlib
 import json
@@ -41,7 +41,7 @@ def home(unpacked: Path, tmp_path: Path) -> Path:
 
 
 def name_ledger(chroma: str) -> str:
-    """As quinion 0.1 named the folder of a ledger, after the place of Chroma."""
+    """Return the folder name that quinion 0.1 derived from the location of Chroma."""
     return hashlib.blake2b(chroma.encode(), digest_size=4).hexdigest()
 
 
@@ -249,7 +249,7 @@ def begin(home: Path, traces: list[Any], backup: str = "", place: str = "") -> N
 
 
 def without(*documents: str) -> dict[str, Any]:
-    """The expected content without the chunks of these documents."""
+    """Return the expected content without the chunks of these documents."""
     content = home_v1.expected_content()
     records = content[CHUNKS]["records"]
     for document in documents:
@@ -418,7 +418,7 @@ def test_a_copy_to_another_file_system_that_was_interrupted_is_begun_again(
 @pytest.mark.timeout(600)
 @pytest.mark.skipif(bool(why_not()), reason=why_not())
 def test_a_migration_that_is_killed_anywhere_is_completed_by_the_next(tmp_path: Path) -> None:
-    """In a process of its own, because it has to have one thread."""
+    """Runs in a separate process, because it must be single-threaded."""
     command = [sys.executable, "-m", "tests.unit.store.embedded.killing_migration", str(tmp_path)]
     ended = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert ended.returncode == 0, ended.stdout + ended.stderr

@@ -1,4 +1,4 @@
-"""The metadata index: candidates contain all that match, and nothing of it is left behind."""
+"""Metadata index: candidates contain all matches, and deletions leave no entries behind."""
 
 import sqlite3
 from collections.abc import Iterator
@@ -54,7 +54,7 @@ def candidates(
 
 
 def count(database: sqlite3.Connection) -> tuple[int, int]:
-    """The number of values and of their blocks."""
+    """Count the values and their blocks."""
     [(values,)] = database.execute("SELECT count(*) FROM metadata_values")
     [(postings,)] = database.execute("SELECT count(*) FROM metadata_postings")
     return values, postings

@@ -1,4 +1,4 @@
-"""The outbox: what a transaction changed is in it, once for each record."""
+"""Outbox: contains one entry per changed record of each transaction."""
 
 from pathlib import Path
 
@@ -16,7 +16,7 @@ def waiting(store: EmbeddedStore, collection: str = "c") -> list[str]:
 
 @pytest.fixture
 def store(tmp_path: Path) -> EmbeddedStore:
-    """Three records that a mirror has got."""
+    """A store with three replicated records."""
     store = open_store(tmp_path, mirrored=True)
     write(store, "c", records(3, kind="old"))
     store.outbox.remove(store.outbox.read("c").values())

@@ -16,7 +16,7 @@ from tests import home_v1
 
 @pytest.fixture(scope="module")
 def ledger(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The ledger of the home that quinion 0.1 made."""
+    """Database of the home created by quinion 0.1."""
     return home_v1.unpack(tmp_path_factory.mktemp("home") / "home") / home_v1.LEDGER / "ledger.db"
 
 
@@ -30,7 +30,7 @@ def old(ledger: Path) -> Iterator[sqlite3.Connection]:
 
 
 def describe(database: sqlite3.Connection) -> dict[str, list[tuple[Any, ...]]]:
-    """The columns and keys of all tables and indexes, as SQLite has understood them."""
+    """Return the columns and keys of all tables and indexes as parsed by SQLite."""
     found = {}
     for (name,) in database.execute("SELECT name FROM sqlite_master").fetchall():
         columns = database.execute("SELECT * FROM pragma_table_xinfo(?)", (name,)).fetchall()

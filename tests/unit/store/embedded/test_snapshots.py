@@ -1,4 +1,4 @@
-"""Snapshots: what has to wait for readers is reclaimed once they are gone, and not before."""
+"""Snapshots: slots in use by readers are reclaimed only after these readers are done."""
 
 from contextlib import ExitStack
 

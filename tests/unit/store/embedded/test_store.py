@@ -1,4 +1,4 @@
-"""The embedded store: slots that are copied on write, and files that outlive their collection."""
+"""Embedded store: copy-on-write slots, and deletion of files of dropped collections."""
 
 import os
 import signal
@@ -26,18 +26,18 @@ def vectors_file(folder: Path) -> Path:
 
 
 def used(folder: Path) -> int:
-    """The number of slots that have ever been written to."""
+    """Return the number of slots ever written."""
     rows = np.fromfile(vectors_file(folder), np.float32).reshape(-1, DIMENSIONS)
     return int(np.flatnonzero(rows.any(axis=1)).max()) + 1
 
 
 def read_slots(store: EmbeddedStore) -> list[float]:
-    """The first number of each vector, which tells one from another."""
+    """Return the first number of each vector, which identifies it."""
     return [float(vector[0]) for vector in store.get_with_vectors(EVERYTHING)[1]]
 
 
 def write_numbers(store: EmbeddedStore, *numbers: float) -> None:
-    """Records with these numbers as their vectors."""
+    """Write records with these numbers as their vectors."""
     given = np.zeros((len(numbers), DIMENSIONS), np.float32)
     given[:, 0] = numbers
     write(store, "c", records(len(numbers)), given)
@@ -245,7 +245,7 @@ def test_a_write_into_a_file_that_is_gone_is_no_write(tmp_path: Path) -> None:
 
 
 def run_and_die(folder: Path, statements: str) -> None:
-    """Do something to the store of a folder in a process that kills itself with `die`."""
+    """Run code on the store of a folder in a process that kills itself with `die`."""
     program = f"""
 import os, signal
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Files of vectors: what was written is read, also while others write."""
+"""Vector files: round trips, also during concurrent writes."""
 
 from collections.abc import Iterator
 from pathlib import Path

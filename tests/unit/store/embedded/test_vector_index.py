@@ -1,4 +1,4 @@
-"""The vector index: binary codes for many vectors, and files that are damaged or left behind."""
+"""Vector index: binary codes for many vectors, and damaged or leftover files."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -24,8 +24,8 @@ RECALL = 0.98
 
 @pytest.fixture
 def low_limits(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Codes for as few vectors as a test has."""
-    limits = {"MIN_CODED": 500, "MAX_EXACT": 600, "MAX_EXACT_SCATTERED": 300, "MIN_CANDIDATES": 300}
+    """Lower the limits so that the few vectors of a test have binary codes."""
+    limits = {"CODED": 500, "EXACT": 600, "EXACT_SCATTERED": 300, "LEAST_COMPARED": 300}
     for name, limit in limits.items():
         monkeypatch.setattr(vector_index, name, limit)
 

@@ -1,4 +1,4 @@
-"""One registry, two places: whatever is promised here holds in SQLite and in Redis."""
+"""Policy registry: behaviour common to SQLite and Redis."""
 
 from collections.abc import Iterator
 from datetime import UTC, date, datetime

@@ -1,4 +1,4 @@
-"""The registry in Redis: the spec's keys as another program sees them, and a Redis that fails."""
+"""Policy registry in Redis: the spec's keys as seen by other programs, and failures of Redis."""
 
 import signal
 import socket
@@ -430,7 +430,7 @@ class TestKilled:
 
 
 def append_revision(registry: PolicyRegistry) -> str:
-    """Start a revision ten days after the newest, whichever it is by then."""
+    """Append a revision that starts ten days after the current newest."""
     while True:
         known = registry.list_revisions("NPPF")
         start = known[0].effective_from + timedelta(days=10) if known else date(2000, 1, 1)

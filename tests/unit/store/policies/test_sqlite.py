@@ -1,4 +1,4 @@
-"""The registry in SQLite: its file, and what can be wrong with it."""
+"""Policy registry in SQLite: its file and its failures."""
 
 import os
 import sqlite3

@@ -1,4 +1,4 @@
-"""Writers at once, threads and processes: the registry is as if they had come one by one."""
+"""Concurrent writers of the registry, threads and processes: writes are serialised."""
 
 import json
 import sqlite3
@@ -41,7 +41,7 @@ print(json.dumps({"single": claim_days(registry), "chained": append_days(registr
 
 
 def claim_days(registry: PolicyRegistry) -> list[str]:
-    """Revisions of one day each, which can be had once only."""
+    """Create revisions of one day each; each day can be claimed only once."""
     made = []
     for number in range(DAYS):
         day = FIRST + timedelta(days=number)
@@ -53,7 +53,7 @@ def claim_days(registry: PolicyRegistry) -> list[str]:
 
 
 def append_days(registry: PolicyRegistry) -> list[str]:
-    """Revisions without an end, each of which ends the one before."""
+    """Append revisions without an end; each ends the previous one."""
     made = []
     for number in range(DAYS):
         draft = RevisionDraft("L", FIRST + timedelta(days=DAYS + number))
