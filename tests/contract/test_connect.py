@@ -65,7 +65,7 @@ def test_the_written_address_leads_to_a_server_that_answers(place: Home) -> None
         assert server.request("POST", "/mcp").status_code == httpx2.codes.UNAUTHORIZED
 
 
-def test_a_running_serve_says_how_to_connect(place: Home) -> None:
+def test_serve_prints_how_to_connect(place: Home) -> None:
     command = ("quinion", "serve", "docvec", "--port", "0")
     with run_http(place, {}, command) as server:
         assert server.process.stdout is not None

@@ -150,7 +150,7 @@ def test_calls_that_the_engine_did_not_answer_are_errors(home: Home, files: Path
         assert ingest(session, file, "A")["status"] == "success"
 
 
-def test_an_engine_of_another_version_is_told_from_ours(home: Home) -> None:
+def test_an_engine_of_another_version_is_detected(home: Home) -> None:
     settings = Settings(home=home.path, chroma_dir=home.chroma)
     with client(home):
         engine = engine_of(home)
@@ -179,7 +179,7 @@ def test_settings_that_differ_are_named(home: Home) -> None:
         assert list_documents(session) == []
 
 
-def test_an_engine_that_nobody_uses_makes_room_for_other_settings(home: Home) -> None:
+def test_an_idle_engine_is_replaced_for_other_settings(home: Home) -> None:
     with client_of_a_lasting_engine(home):
         engine = engine_of(home)
     ended = run_to_end(home, {"ENABLE_OCR": "false"}, "search", "parking", program="quinion")
@@ -233,7 +233,7 @@ def test_a_server_on_http_does_not_leave_for_another(home: Home) -> None:
         assert str(server.process.pid) in ended.stderr.splitlines()[-1]
 
 
-def test_a_command_that_runs_for_long_lets_clients_in(home: Home, files: Path) -> None:
+def test_clients_can_connect_during_a_long_command(home: Home, files: Path) -> None:
     (files / "a.md").write_text("# A\n\nOne text.\n")
     with subprocess.Popen(
         [SCRIPTS / "quinion", "index", "--watch", files],

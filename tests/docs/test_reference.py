@@ -27,7 +27,7 @@ def test_all_generated_pages_are_known(pages: dict[Path, str]) -> None:
 
 
 @pytest.mark.parametrize("name", GENERATED)
-def test_the_page_is_what_the_code_says(pages: dict[Path, str], name: str) -> None:
+def test_the_page_matches_the_code(pages: dict[Path, str], name: str) -> None:
     page = DOCS / name
     assert page.read_text(encoding="utf-8") == pages[page], "It is stale: run `make docs`."
 

@@ -83,9 +83,7 @@ def test_a_name_that_is_no_text_is_not_found(servers: Servers, tmp_path: Path, s
     assert outcome.said in {"file_not_found", "FILE_NOT_FOUND", "error"}, outcome
 
 
-def test_a_folder_with_such_a_name_is_indexed_all_the_same(
-    servers: Servers, tmp_path: Path
-) -> None:
+def test_a_folder_with_such_a_name_is_indexed(servers: Servers, tmp_path: Path) -> None:
     text_pdf(tmp_path / "a.pdf", PROSE).rename(tmp_path / "\udcff.pdf")
     (tmp_path / "b\n.txt").write_text("A line of text of the second file.")
     answer = servers.call("docvec", "index_directory", dir_path=str(tmp_path))

@@ -73,7 +73,7 @@ def bundles(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.slow
 @each_server
-def test_a_bundle_passes_its_own_tool_and_holds_what_it_needs_and_nothing_else(
+def test_a_bundle_is_valid_and_contains_exactly_the_needed_files(
     bundles: Path, server: Server
 ) -> None:
     [file] = bundles.glob(f"{server.name}-*.mcpb")

@@ -45,7 +45,7 @@ def test_a_service_is_confined(service: dict[str, Any]) -> None:
 
 
 @each_service
-def test_only_what_asks_for_a_token_can_be_reached_from_outside(service: dict[str, Any]) -> None:
+def test_only_services_with_a_token_are_reachable_from_outside(service: dict[str, Any]) -> None:
     if "outside" in service["networks"] or "ports" in service:
         assert "MCP_API_KEY:?" in service["environment"]["MCP_API_KEY"]
     assert COMPOSITION["networks"]["inside"] == {"internal": True}

@@ -90,7 +90,7 @@ def test_an_sdist_has_its_sources_and_builds_the_same_wheel(
     assert again.read_bytes() == wheel_of(built, name).read_bytes()
 
 
-def test_what_an_extra_brings_is_not_in_the_base(built: Path) -> None:
+def test_packages_of_an_extra_are_not_in_the_base(built: Path) -> None:
     metadata = read_metadata(wheel_of(built))
     assert metadata.get_all("Provides-Extra") == ["all", "fast", "formulas", "redis"]
     needed = [Requirement(one) for one in metadata.get_all("Requires-Dist") or []]

@@ -160,7 +160,7 @@ class AgainstDictionary(Adapter):
         ("examples", "steps"),
         [(30, 20), pytest.param(400, 40, marks=[pytest.mark.slow, pytest.mark.timeout(900)])],
     )
-    def test_any_history_leaves_what_it_leaves_in_a_dictionary(
+    def test_any_history_leaves_the_same_contents_as_a_dictionary(
         self, examples: int, steps: int
     ) -> None:
         history = type("History", (History,), {"adapter": self})

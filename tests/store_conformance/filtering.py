@@ -200,7 +200,7 @@ class FilterConformance(Adapter):
         values=st.dictionaries(KEYS, VALUES, min_size=1, max_size=2),
         limit=st.integers(1, 14),
     )
-    def test_filters_mean_what_they_say(
+    def test_filters_match_the_reference_implementation(
         self,
         store: VectorStore,
         some: list[dict[str, Scalar]],

@@ -115,7 +115,7 @@ class ReadingConformance(Adapter):
         for name in names:
             assert store.get(name) == [record("a", name)]
 
-    def test_what_was_read_does_not_change_the_store(self, store: VectorStore) -> None:
+    def test_modifying_returned_records_does_not_change_the_store(self, store: VectorStore) -> None:
         write(store, "c", [record("a", k=1)])
         [found], vectors = store.get_with_vectors(Selector.everything("c"))
         vectors[:] = 0
@@ -140,7 +140,7 @@ class ReadingConformance(Adapter):
             report = store.check(name, repair=True)
             assert (report.problems, report.repaired) == ((), ())
 
-    def test_a_copy_of_the_files_is_a_store_of_its_own(
+    def test_a_copy_of_the_files_is_an_independent_store(
         self, store: VectorStore, tmp_path: Path
     ) -> None:
         fill(store)

@@ -174,7 +174,7 @@ class TransactionConformance(Adapter):
                 raise Interrupted
             assert reading.result(PATIENCE_S) == before
 
-    def test_transactions_run_one_after_the_other(self, store: VectorStore) -> None:
+    def test_transactions_are_serialised(self, store: VectorStore) -> None:
         inside = Lock()
 
         def add(number: int) -> None:
@@ -188,7 +188,7 @@ class TransactionConformance(Adapter):
             list(threads.map(add, range(40)))
         assert sorted(ids(store.get("c")), key=int) == [str(n) for n in range(40)]
 
-    def test_frozen_writes_wait_and_reads_go_on(self, store: VectorStore) -> None:
+    def test_frozen_writes_wait_and_reads_continue(self, store: VectorStore) -> None:
         fill(store)
         before = contents(store)
         begun, entered = Event(), Event()
@@ -228,7 +228,7 @@ class TransactionConformance(Adapter):
             thaw.set()
             freezing.result(PATIENCE_S)
 
-    def test_an_error_while_writes_are_frozen_lets_them_go_on(self, store: VectorStore) -> None:
+    def test_an_error_while_writes_are_frozen_unfreezes_them(self, store: VectorStore) -> None:
         with pytest.raises(ValueError, match="in the block"), store.freeze_writes():
             raise ValueError("in the block")
         write(store, "c", [record("x")])

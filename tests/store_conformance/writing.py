@@ -59,7 +59,7 @@ class WritingConformance(Adapter):
         write(store, "c", [record("d"), record("a", "new")])
         assert ids(store.get("c")) == ["a", "b", "c", "d"]
 
-    def test_of_an_id_that_comes_twice_the_last_record_is_kept(self, store: VectorStore) -> None:
+    def test_the_last_record_of_a_duplicate_id_is_kept(self, store: VectorStore) -> None:
         twice = [record("a", "1", n=1), record("b", "2", n=2), record("a", "3", n=3)]
         for _ in range(2):  # new, then repeated
             write(store, "c", twice)
@@ -91,7 +91,7 @@ class WritingConformance(Adapter):
         write(store, "c", [record("b")])
         assert store.count(EVERYTHING) == 2
 
-    def test_a_refused_upsert_changes_nothing_of_the_transaction_that_goes_on(
+    def test_a_refused_upsert_does_not_affect_the_open_transaction(
         self, store: VectorStore
     ) -> None:
         write(store, "c", [record("a")])

@@ -110,7 +110,7 @@ async def test_a_home_that_is_not_empty_is_left_alone(tmp_path: Path) -> None:
         restore(store_place(settings), file)
 
 
-async def test_what_is_not_in_a_backup_is_said(tmp_path: Path) -> None:
+async def test_files_missing_from_a_backup_are_reported(tmp_path: Path) -> None:
     settings = Settings(
         home=tmp_path / "home",
         chroma_dir=tmp_path / "chroma",

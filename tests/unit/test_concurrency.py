@@ -20,7 +20,7 @@ class Pages:
 
 
 @pytest.mark.usefixtures("no_search_for_cycles")
-def test_what_failed_lets_go_of_what_was_read() -> None:
+def test_a_failure_releases_the_data_read() -> None:
     held: list[weakref.ref[Pages]] = []
 
     async def read() -> None:

@@ -57,7 +57,7 @@ def replace_a(write: Write) -> None:
     write.upsert("lines", [Record("a", "new", {})], np.zeros((1, 1), np.float32))
 
 
-async def test_what_was_written_is_found(engine: Engine) -> None:
+async def test_written_records_are_found(engine: Engine) -> None:
     await add(engine, "a")
     assert len(await engine.get("things", where={"owner": "a"})) == 3
     assert len(await engine.search("things", "text", 10)) == 3
@@ -78,7 +78,7 @@ async def test_work_that_fails_changes_nothing_in_any_collection(engine: Engine)
     assert len(await engine.search("things", "text", 10)) == 3
 
 
-async def test_a_replacement_takes_the_place_of_what_was_there(engine: Engine) -> None:
+async def test_a_replacement_replaces_the_existing_records(engine: Engine) -> None:
     await add(engine, "a")
     await engine.write(replace_a)
     assert await texts(engine) == {"new"}
@@ -138,7 +138,7 @@ async def test_readers_see_the_old_state_until_a_transaction_ends(engine: Engine
     assert await texts(engine) == {"new"}
 
 
-async def test_deleting_counts_what_the_selectors_name(engine: Engine) -> None:
+async def test_deleting_returns_the_number_of_selected_records(engine: Engine) -> None:
     await add(engine, "a")
     await add(engine, "b")
     assert await engine.delete([OF_A, Selector.by_ids("things", ["b0"])]) == 4

@@ -46,7 +46,7 @@ async def test_another_model_on_the_same_collection_is_refused(engine: Engine) -
     assert len(engine.nearest("c", QUERY, 5)) == 3
 
 
-async def test_what_needs_no_vectors_is_done_with_any_model(engine: Engine) -> None:
+async def test_operations_without_vectors_work_with_any_model(engine: Engine) -> None:
     engine.declare("c", "model-a")
     await write(engine)
     engine.declare("c", "model-b")

@@ -262,7 +262,7 @@ def test_a_home_on_another_mount_is_the_same(home: Path, tmp_path: Path, models:
 
 
 @pytest.mark.skipif(not can_mount(), reason="mounting is not allowed here")
-def test_a_home_that_cannot_be_written_is_refused_and_says_what_to_do(
+def test_an_unwritable_home_is_refused_with_advice(
     home: Path, tmp_path: Path, models: Path
 ) -> None:
     before = {path: path.stat().st_mtime_ns for path in home.rglob("*")}

@@ -28,7 +28,7 @@ def test_messages_have_the_service_its_variable_and_its_error() -> None:
 @pytest.mark.parametrize(
     ("variable", "advice"), [("", "try again."), ("ORACLE_S", "try again, or raise ORACLE_S.")]
 )
-def test_a_time_that_nobody_can_set_is_not_named(variable: str, advice: str) -> None:
+def test_a_fixed_timeout_is_not_named(variable: str, advice: str) -> None:
     service = Service("It", "ORACLE_URL", RegistryUnavailable, timeout_variable=variable)
     with vision_server() as server:
         server.always = hang
@@ -50,7 +50,7 @@ def test_a_time_that_nobody_can_set_is_not_named(variable: str, advice: str) -> 
 
 
 @pytest.mark.parametrize("address", ["", "localhost", "ftp://h", "http://", "http://h/?q=1", "h:1"])
-def test_what_is_no_address_names_its_variable(address: str) -> None:
+def test_an_invalid_address_names_its_variable(address: str) -> None:
     with pytest.raises(BadSetting, match=r"^ORACLE_URL is not an address"):
         parse_address(address, "ORACLE_URL")
 

@@ -25,7 +25,7 @@ print(freed, kept - before, resident() - before)
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="others give back by themselves")
-def test_what_was_freed_is_given_back() -> None:
+def test_freed_memory_is_returned_to_the_system() -> None:
     said = subprocess.run(
         [sys.executable, "-c", SCRIPT],
         cwd=Path(__file__).parents[2],
@@ -39,7 +39,7 @@ def test_what_was_freed_is_given_back() -> None:
 
 
 @pytest.mark.parametrize(("begun", "given"), [(0, NICENESS), (NICENESS + 5, NICENESS + 5)])
-def test_who_gives_way_never_takes_more_than_was_given(
+def test_lowering_the_priority_never_raises_it(
     monkeypatch: pytest.MonkeyPatch, begun: int, given: int
 ) -> None:
     monkeypatch.setattr(os, "getpriority", lambda which, who: begun)

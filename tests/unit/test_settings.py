@@ -37,7 +37,7 @@ def test_set_but_empty_is_unset() -> None:
     assert settings.enable_ocr is True
 
 
-def test_the_store_lives_in_the_home_unless_told_otherwise(tmp_path: Path) -> None:
+def test_the_store_is_in_the_home_by_default(tmp_path: Path) -> None:
     home = {"QUINION_HOME": str(tmp_path)}
     elsewhere = str(tmp_path / "elsewhere")
     assert Settings.from_environment(home).chroma_folder == tmp_path / "chroma"

@@ -70,7 +70,7 @@ def test_a_table_has_a_rule_below_its_head() -> None:
     assert table(("a", "b"), [("c", "d")]) == "| a | b |\n| --- | ---: |\n| c | d |"
 
 
-def test_claims_say_whether_they_are_met() -> None:
+def test_claims_report_whether_they_are_met() -> None:
     lines = write_claims([OUTCOME]).splitlines()[2:]
     assert lines == [
         "| ingest, against <them> | **2.50× (2.00–3.00)** | ≥ 2.5× | met |",

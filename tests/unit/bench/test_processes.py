@@ -42,7 +42,7 @@ done.wait()
 """
 
 
-def test_the_peak_is_the_highest_of_all_moments_whatever_came_before_and_after() -> None:
+def test_the_peak_is_the_maximum_of_all_samples() -> None:
     command = [sys.executable, "-c", GROWING]
     with subprocess.Popen(command, stdin=subprocess.PIPE) as child:
         before = measure_memory_mb(child.pid)
@@ -51,7 +51,7 @@ def test_the_peak_is_the_highest_of_all_moments_whatever_came_before_and_after()
     assert MORE_MB * 0.9 <= peak.megabytes - before <= MORE_MB * 1.5
 
 
-def test_the_threads_that_embed_are_told_from_others_by_giving_way() -> None:
+def test_embedding_threads_are_identified_by_their_niceness() -> None:
     with subprocess.Popen(
         [sys.executable, "-c", TWO_THREADS], stdin=subprocess.PIPE, stdout=subprocess.PIPE
     ) as child:

@@ -27,7 +27,7 @@ def test_the_mean_is_over_the_queries() -> None:
     ranking=st.lists(NAMES, unique=True, min_size=1),
     relevant=st.frozensets(NAMES, min_size=1),
 )
-def test_what_is_relevant_counts_more_the_earlier_it_comes(
+def test_earlier_relevant_results_score_higher(
     ranking: list[str], relevant: frozenset[str]
 ) -> None:
     judgements = {"q": relevant}

@@ -14,7 +14,7 @@ NOTHING = Work([], [], 0, [], {})
 SAME = Agreement(1, 1, 1, 1.0, 1.0, 0.0)
 
 
-def test_the_share_at_one_speed_is_what_it_were_if_the_machine_had_not_slowed_down() -> None:
+def test_the_share_at_one_speed_corrects_for_a_slower_machine() -> None:
     ours = Side("quinion", run_ours, Path())
     for wall_s, embedding_cpu_s in ((11.0, 18.0), (22.0, 36.0)):
         ours.note(figures.INGEST, wall_s)

@@ -26,7 +26,7 @@ def test_words_out_of_order_are_found_though_not_accurate() -> None:
     ("text", "truth"),
     [("over-\nlooked", "overlooked"), ("“so”", '"so"'), ("Total 9", "TOTAL 9")],
 )
-def test_what_differs_by_edition_is_no_mistake(text: str, truth: str) -> None:
+def test_differences_between_editions_are_not_errors(text: str, truth: str) -> None:
     assert word_accuracy(text, truth) == 1.0
 
 

@@ -32,7 +32,7 @@ def test_chunks_are_in_order_within_the_size_and_without_white_space_at_their_en
 
 
 @given(texts)
-def test_neighbours_overlap_by_no_more_than_the_overlap(text: str) -> None:
+def test_neighbours_overlap_by_at_most_the_overlap(text: str) -> None:
     spans = split(text, Sizes(100, 25))
     for (_, end), (start, _) in pairwise(spans):
         assert end - start <= 25
@@ -89,7 +89,7 @@ def test_white_space_alone_gives_no_chunk() -> None:
 
 
 @given(st.lists(texts, max_size=8))
-def test_pages_one_by_one_give_what_their_text_as_one_gives(page_texts: list[str]) -> None:
+def test_chunking_page_by_page_equals_chunking_the_joined_text(page_texts: list[str]) -> None:
     pages = pages_of(*page_texts)
     chunks = chunk_pages(pages, Sizes(60, 15))
     assert [(c.start, c.end) for c in chunks] == split(join_pages(pages), Sizes(60, 15))
@@ -103,7 +103,7 @@ def test_a_chunk_is_given_before_the_last_page_is_there() -> None:
     assert chunker.finish()
 
 
-def test_a_chunk_knows_whether_a_page_of_it_has_hidden_text() -> None:
+def test_a_chunk_records_whether_its_pages_have_hidden_text() -> None:
     pages = [
         Page(number, f"{'word ' * 11}.", Method.TEXT_LAYER, hidden=46 * (number == 2))
         for number in range(1, 5)

@@ -29,11 +29,11 @@ def words(count: int, word: str = "word") -> str:
     return " ".join([word] * count)
 
 
-def test_what_fits_is_one_span_without_blank_ends() -> None:
+def test_text_that_fits_is_one_stripped_span() -> None:
     assert split("\n\n one two \n\n three\n ", 16) == [" one two \n\n three"]
 
 
-def test_nothing_comes_of_white_space() -> None:
+def test_white_space_gives_no_spans() -> None:
     assert split(" \n\t\n", 16) == []
     assert split("", 16) == []
 
@@ -100,11 +100,11 @@ def test_parts_of_words_have_no_more_tokens_than_the_size_either() -> None:
     assert all(len(by_model()(part)) <= 32 for part in parts)
 
 
-def test_the_first_part_may_have_a_size_of_its_own() -> None:
+def test_the_first_part_may_have_a_different_size() -> None:
     assert [part.count("word") for part in split(words(60), 16, first=30)] == [30, 16, 14]
 
 
-def test_a_heading_is_not_cut_off_from_what_follows_it() -> None:
+def test_a_heading_is_not_separated_from_its_text() -> None:
     text = f"A short heading\n\n{words(15)}"
     assert split(text, 16) == ["A short heading", words(15)]
     assert split(text, 16, head=16) == [f"A short heading\n\n{words(11)}", words(4)]

@@ -145,7 +145,7 @@ def test_a_home_is_rebuilt(filled: Path, quinion: Run) -> None:
 
 
 @pytest.mark.slow
-def test_a_rebuild_that_loses_something_says_what_and_fails(filled: Path, quinion: Run) -> None:
+def test_a_rebuild_with_losses_reports_them_and_fails(filled: Path, quinion: Run) -> None:
     flip_in(filled / "store" / "store.db", b"One text.")
     shutil.rmtree(filled / "chroma")
     ended = quinion("rebuild")

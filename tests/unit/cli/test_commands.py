@@ -86,7 +86,7 @@ def test_the_shell_completes(tmp_path: Path, line: str, expected: str) -> None:
     assert ended.stderr == ""
 
 
-def test_help_imports_none_of_what_commands_need(tmp_path: Path) -> None:
+def test_help_does_not_import_the_commands_dependencies(tmp_path: Path) -> None:
     program = (
         "import sys\n"
         "from quinion.cli.main import main\n"
@@ -111,7 +111,7 @@ def test_help_imports_none_of_what_commands_need(tmp_path: Path) -> None:
     ("terminal", "no_color", "coloured"),
     [(True, "", True), (True, "1", False), (False, "", False)],
 )
-def test_errors_are_red_only_where_somebody_looks(
+def test_errors_are_red_only_on_a_terminal(
     tmp_path: Path, terminal: bool, no_color: str, coloured: bool
 ) -> None:
     reader, writer = pty.openpty() if terminal else os.pipe()

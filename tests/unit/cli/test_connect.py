@@ -125,7 +125,7 @@ def test_all_servers_are_written_in_the_form_of_the_client(
     assert [path.name for path in file.parent.iterdir()] == [file.name]
 
 
-def test_what_others_have_there_stays_and_a_copy_is_kept(quinion: Run, desktop: Path) -> None:
+def test_other_entries_are_kept_and_a_backup_is_written(quinion: Run, desktop: Path) -> None:
     before = desktop.read_bytes()
     older = desktop.with_name(f"{desktop.name}.bak")
     older.write_text("an older copy")
@@ -185,7 +185,7 @@ def test_another_server_of_the_same_name_is_left_alone(quinion: Run, desktop: Pa
     assert read("claude-desktop") == theirs
 
 
-def test_what_the_user_added_to_an_entry_stays(quinion: Run, desktop: Path) -> None:
+def test_user_additions_to_an_entry_are_kept(quinion: Run, desktop: Path) -> None:
     entry = {
         "alwaysAllow": ["search"],
         "command": "/old/bin/quinion",
@@ -210,7 +210,7 @@ SECRETS = {
 
 
 @pytest.mark.parametrize("client", SECRETS)
-def test_secrets_are_shown_to_nobody(
+def test_secrets_are_not_shown(
     quinion: Run, user: Path, monkeypatch: pytest.MonkeyPatch, client: str
 ) -> None:
     monkeypatch.setenv("DOCVEC_API_KEY", "the-key")
@@ -236,7 +236,7 @@ def test_secrets_are_shown_to_nobody(
     assert asked == wanted
 
 
-def test_secrets_are_written_only_where_there_is_no_other_way_and_that_is_said(
+def test_secrets_are_written_only_if_unavoidable_and_with_a_warning(
     quinion: Run, user: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("DOCVEC_API_KEY", "the-key")
@@ -290,7 +290,7 @@ def test_a_link_stays_one(quinion: Run, desktop: Path, tmp_path: Path) -> None:
     assert "docvec" in json.loads(real.read_text())["mcpServers"]
 
 
-def test_what_cannot_be_written_is_said(quinion: Run, user: Path) -> None:
+def test_a_failed_write_is_reported(quinion: Run, user: Path) -> None:
     (user / ".cursor").write_text("a file in the place of the folder")
     assert "cannot be" in quinion("connect", "cursor").err.splitlines()[-1]
     (user / ".cursor").unlink()
@@ -347,7 +347,7 @@ def test_a_project_has_its_own_file(
     assert list(user.iterdir()) == []
 
 
-def test_claude_code_is_told_by_its_own_program(
+def test_claude_code_is_configured_by_its_own_program(
     quinion: Run, user: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     program = tmp_path / "bin" / "claude"
@@ -406,7 +406,9 @@ def test_addresses_of_a_running_serve_are_written(
 
 
 @pytest.mark.usefixtures("served", "user")
-def test_n8n_is_told_what_to_fill_in(quinion: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_n8n_users_are_shown_the_values_to_enter(
+    quinion: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
     ended = quinion("connect", "n8n")
     assert ended.status == 0
     for text in ("MCP Client Tool", "http://127.0.0.1:4004/mcp", "HTTP Streamable", "None"):
@@ -439,7 +441,7 @@ TRANSPORT = StdioTransport(
     st.dictionaries(st.text(), st.dictionaries(st.text(), json_values)),
     st.sampled_from(WITH_FILES),
 )
-def test_what_was_added_can_be_taken_out_again(
+def test_added_entries_can_be_removed(
     config: dict[str, Any], servers: dict[str, Any], name: str
 ) -> None:
     client = find_client(name)
@@ -454,7 +456,7 @@ def test_what_was_added_can_be_taken_out_again(
 
 @given(st.dictionaries(st.text(), json_values), st.dictionaries(st.text(), json_values))
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_whatever_is_written_is_read_again(
+def test_written_entries_can_be_read_back(
     tmp_path: Path, before: dict[str, Any], after: dict[str, Any]
 ) -> None:
     file = tmp_path / "config.json"

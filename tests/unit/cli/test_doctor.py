@@ -51,7 +51,7 @@ def test_all_is_well_from_the_installation_to_the_clients(
     assert "Claude Desktop" not in found
 
 
-def test_what_is_amiss_in_the_home_is_told(quinion: Run, filled: Path, user: Path) -> None:
+def test_problems_of_the_home_are_reported(quinion: Run, filled: Path, user: Path) -> None:
     damage(CHUNKS)
     ended = quinion("doctor", "--json")
     assert ended.status == 1
@@ -61,7 +61,7 @@ def test_what_is_amiss_in_the_home_is_told(quinion: Run, filled: Path, user: Pat
     assert found["docvec"]["well"] is True
 
 
-def test_a_home_that_lets_nobody_in_is_told(quinion: Run, user: Path, home: Path) -> None:
+def test_a_home_in_use_is_reported(quinion: Run, user: Path, home: Path) -> None:
     gone = "http://127.0.0.1:9"
     with hold(home, __version__) as lock:
         lock.announce(Holder(os.getpid(), __version__, "", {"docvec": gone}))
@@ -81,7 +81,7 @@ def test_a_home_that_lets_nobody_in_is_told(quinion: Run, user: Path, home: Path
         ({"env": {"ENABLE_OCR": "perhaps"}}, "ENABLE_OCR"),
     ],
 )
-def test_a_client_that_would_start_something_else_is_told(
+def test_a_client_that_starts_another_program_is_reported(
     quinion: Run, user: Path, change: dict[str, Any], said: str
 ) -> None:
     assert quinion("connect", "cursor", "--server", "docvec").status == 0
@@ -96,7 +96,7 @@ def test_a_client_that_would_start_something_else_is_told(
 
 
 @pytest.mark.usefixtures("user")
-def test_another_version_in_a_clients_file_is_told(tmp_path: Path) -> None:
+def test_another_version_in_a_clients_file_is_reported(tmp_path: Path) -> None:
     program = tmp_path / "old" / "quinion"
     program.parent.mkdir()
     program.write_text("#!/bin/sh\necho quinion 0.0.1\n")
@@ -111,7 +111,7 @@ def test_another_version_in_a_clients_file_is_told(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("user")
-def test_a_clients_file_that_is_not_understood_is_told() -> None:
+def test_an_unreadable_client_file_is_reported() -> None:
     file = find_client("cursor").file(None)
     file.parent.mkdir()
     file.write_text("{ // mine\n}")

@@ -104,7 +104,7 @@ def ask(server: str, tool: str, **arguments: str) -> Any:
     return anyio.run(run)
 
 
-def test_what_another_program_wrote_is_imported_and_answers(
+def test_data_of_another_program_is_imported_and_searchable(
     own: Path, theirs: Path, stock: dict[str, Copy], quinion: Run
 ) -> None:
     ended = quinion("import", "chroma", str(theirs))
@@ -144,7 +144,7 @@ def test_what_another_program_wrote_is_imported_and_answers(
 
 
 @pytest.mark.usefixtures("_unmirrored")
-def test_what_cannot_be_imported_is_named_and_the_status_says_so(
+def test_failed_imports_are_named_and_set_the_exit_status(
     own: Path, theirs: Path, quinion: Run
 ) -> None:
     with other_program(theirs) as client:
@@ -162,7 +162,7 @@ def test_what_cannot_be_imported_is_named_and_the_status_says_so(
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("_unmirrored")
-def test_vectors_of_another_model_are_refused_and_the_status_says_so(
+def test_vectors_of_another_model_are_refused_and_set_the_exit_status(
     own: Path, theirs: Path, quinion: Run
 ) -> None:
     assert quinion("import", "chroma", str(theirs)).status == 0
@@ -176,7 +176,7 @@ def test_vectors_of_another_model_are_refused_and_the_status_says_so(
     assert f"{CHUNKS}: import stopped early: The vectors of {CHUNKS} have" in ended.out
 
 
-def test_a_source_that_is_no_chroma_is_an_error_that_says_what_to_name(
+def test_a_source_without_chroma_is_an_error_with_advice(
     own: Path, tmp_path: Path, quinion: Run
 ) -> None:
     ended = quinion("import", "chroma", str(tmp_path / "nowhere"))

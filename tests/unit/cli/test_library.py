@@ -85,7 +85,7 @@ def test_documents_are_added_and_listed(run: Run, tmp_path: Path) -> None:
     assert [one["slug"] for one in run("list", "--json").json] == [SURVEY, "bats"]
 
 
-def test_what_cannot_be_added_is_said_and_the_rest_is_added(run: Run, tmp_path: Path) -> None:
+def test_failed_additions_are_reported_and_the_others_are_added(run: Run, tmp_path: Path) -> None:
     bad = truncated_pdf(tmp_path / "bad.pdf")
     good = letter(tmp_path / "good.pdf", "The bats of the old mill fly out at dusk.")
     ended = run("add", str(bad), str(good), "--json")

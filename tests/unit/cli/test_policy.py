@@ -152,7 +152,7 @@ class TestRevise:
         assert (revision.version_label, revision.period) == ("December 2024", "from 2024-12-12")
         assert revision.status is RevisionStatus.PROCESSING
 
-    def test_it_prints_which_revision_ends_earlier(self, well: Run, nppf: PolicyRegistry) -> None:
+    def test_the_superseded_revision_is_reported(self, well: Run, nppf: PolicyRegistry) -> None:
         ended = well("revise", "NPPF", "--label", "Third", "--from", "2026-01-01")
         assert ended.out == f"Registered rev_NPPF_2026_01. {NEW} ends on 2025-12-31.\n"
         assert nppf.get_revision("NPPF", NEW).effective_to == date(2025, 12, 31)
@@ -271,7 +271,7 @@ class TestDelete:
         refused(run("delete", "NPPF", NEW, "--yes"), FAILED, NEW)
         assert contents(nppf) == before
 
-    def test_what_is_not_there_is_refused_without_a_question(
+    def test_unknown_policies_are_refused_without_a_question(
         self, run: Run, nppf: PolicyRegistry
     ) -> None:
         refused(run("delete", "NPPF", "rev_NPPF_1999_01"), FAILED, "rev_NPPF_1999_01")
@@ -279,7 +279,7 @@ class TestDelete:
 
 
 class TestLists:
-    def test_no_policies_say_what_to_do(self, well: Run) -> None:
+    def test_an_empty_list_of_policies_shows_the_next_step(self, well: Run) -> None:
         assert "quinion policy create" in well("list").out
         assert well("list", "--json").json == []
 
@@ -307,7 +307,7 @@ class TestLists:
         assert [revision["revision_id"] for revision in listed] == [NEW, OLD]
         assert (listed[0]["effective_to"], listed[1]["effective_to"]) == (None, "2024-12-11")
 
-    def test_a_policy_without_revisions_says_what_to_do(self, well: Run) -> None:
+    def test_a_policy_without_revisions_shows_the_next_step(self, well: Run) -> None:
         well(*CREATE)
         assert "quinion policy revise" in well("revisions", "NPPF").out
         assert well("revisions", "NPPF", "--json").json == []
@@ -416,7 +416,7 @@ class TestTexts:
         well("ingest", "NPPF", OLD, file.name)
         assert nppf.get_revision("NPPF", OLD).file_path == file
 
-    def test_a_file_that_can_t_be_read_fails_and_says_why(
+    def test_an_unreadable_file_fails_with_the_reason(
         self, run: Run, nppf: PolicyRegistry, file: Path, tmp_path: Path
     ) -> None:
         damaged = truncated_pdf(tmp_path / "damaged.pdf")

@@ -61,7 +61,7 @@ async def use_everything(settings: Settings, folder: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("is_new", [True, False])
-def test_only_the_owner_reads_what_a_run_of_everything_leaves(
+def test_only_the_owner_can_read_the_files_of_a_full_run(
     home: Path, quinion: Run, tmp_path: Path, is_new: bool
 ) -> None:
     if not is_new:

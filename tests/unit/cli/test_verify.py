@@ -54,7 +54,7 @@ def test_an_intact_home_has_no_problems(filled: Path, quinion: Run) -> None:
     assert quinion("verify").status == 0
 
 
-def test_what_is_missing_is_named(filled: Path, quinion: Run) -> None:
+def test_missing_data_is_named(filled: Path, quinion: Run) -> None:
     damage(CHUNKS)
     damage(NOTES.chunks)
     [original] = (filled / "library" / "originals").iterdir()
@@ -98,7 +98,7 @@ def test_a_repair_removes_nothing_that_may_be_needed_and_a_second_ingest_complet
 
 
 @pytest.mark.slow
-def test_what_has_lost_its_chunks_is_completed_by_a_second_ingest(
+def test_documents_without_chunks_are_completed_by_a_second_ingest(
     filled: Path, quinion: Run, files: Path
 ) -> None:
     before = list_ids(CHUNKS, NOTES.chunks)

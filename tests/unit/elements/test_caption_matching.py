@@ -54,7 +54,7 @@ def test_captions_of_a_page_stand_on_one_side() -> None:
     assert place(*above, pictures=(first, second)) == {"Figure 1": first, "Figure 2": second}
 
 
-def test_what_rules_frame_is_a_table_though_it_be_prose() -> None:
+def test_prose_framed_by_rules_is_a_table() -> None:
     top, bottom = Box(150, 100, 450, 101), Box(150, 300, 450, 301)
     row = caption("Table 6: A prompt", 315, 200)
     boxes = place(row, pictures=(top, bottom), regions=(text(110, 290, 155, 445),))

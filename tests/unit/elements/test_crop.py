@@ -30,7 +30,7 @@ def plan(tmp_path: Path) -> Path:
     return tmp_path / "plan.pdf"
 
 
-def test_a_page_comes_whole_and_sharp(worker: Worker, plan: Path) -> None:
+def test_a_page_is_rendered_completely_and_sharply(worker: Worker, plan: Path) -> None:
     image, _ = picture(worker, plan, max_side=4_000)
     assert image.size == (round(WIDTH * 200 / 72), round(HEIGHT * 200 / 72))
 
@@ -47,7 +47,7 @@ def test_a_crop_has_its_element_and_a_little_around_it(worker: Worker, plan: Pat
     assert image.getpixel((100, 4)) < 128  # type: ignore[operator]
 
 
-def test_a_crop_of_a_turned_page_shows_what_is_seen_there(
+def test_a_crop_of_a_rotated_page_matches_the_displayed_page(
     worker: Worker, plan: Path, tmp_path: Path
 ) -> None:
     path = turned(plan, tmp_path / "turned.pdf", 90)

@@ -153,7 +153,7 @@ def test_a_table_continued_on_another_page_keeps_its_label(tmp_path: Path, find:
     assert [(element.label, element.page) for element in found] == [("Table 3", 1), ("Table 3", 2)]
 
 
-def test_what_has_no_caption_gets_a_label_that_says_so(tmp_path: Path, find: Find) -> None:
+def test_elements_without_a_caption_get_a_generated_label(tmp_path: Path, find: Find) -> None:
     with Paper(tmp_path / "a.pdf") as paper:
         box = paper.drawing(Box(80, 100, 500, 700))
     drawing = only(find(tmp_path / "a.pdf"))
@@ -161,7 +161,7 @@ def test_what_has_no_caption_gets_a_label_that_says_so(tmp_path: Path, find: Fin
     check_box(drawing.box, box)
 
 
-def test_pages_shared_out_give_what_they_give_together(tmp_path: Path, find: Find) -> None:
+def test_processing_pages_in_parts_gives_the_same_elements(tmp_path: Path, find: Find) -> None:
     with Paper(tmp_path / "a.pdf") as paper:
         for number in range(1, 4):
             y = paper.prose(60, 8)
@@ -196,7 +196,7 @@ def test_a_blank_page_has_no_elements(tmp_path: Path, find: Find) -> None:
     assert find(path) == find(path, ocr=True) == []
 
 
-def test_a_damaged_or_locked_file_says_so(tmp_path: Path, find: Find) -> None:
+def test_a_damaged_or_locked_file_is_reported(tmp_path: Path, find: Find) -> None:
     with pytest.raises(RuntimeError, match=r"ExtractionFailed: .*damaged"):
         find(truncated_pdf(tmp_path / "a.pdf"))
     with pytest.raises(RuntimeError, match=r"ExtractionFailed: .*password"):

@@ -104,12 +104,12 @@ def test_a_wide_formula_is_made_smaller(worker: Worker) -> None:
         ("{" * 500 + "x" + "}" * 500, "cannot be rendered"),
     ],
 )
-def test_what_would_not_be_the_formula_is_refused(worker: Worker, latex: str, words: str) -> None:
+def test_output_that_is_not_the_formula_is_refused(worker: Worker, latex: str, words: str) -> None:
     with pytest.raises(RuntimeError, match=f"^InvalidInput: .*({words})"):
         render(worker, latex)
 
 
-def test_what_takes_too_long_is_refused_and_costs_no_more_than_that(worker: Worker) -> None:
+def test_a_slow_formula_is_refused_at_the_timeout(worker: Worker) -> None:
     begin = time.process_time()
     with pytest.raises(RuntimeError, match=r"^InvalidInput: .*more than 3 seconds"):
         render(worker, DEEP)

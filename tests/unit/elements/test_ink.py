@@ -32,7 +32,7 @@ def test_on_dark_paper_light_is_ink() -> None:
     assert find_patches(pixels, []) == [Box(40, 50, 160, 120)]
 
 
-def test_a_strip_along_the_side_of_the_page_is_none() -> None:
+def test_a_strip_along_the_side_of_the_page_is_ignored() -> None:
     pixels = paper()
     pixels[:, :20] = 0
     assert find_patches(pixels, []) == []

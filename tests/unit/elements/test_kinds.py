@@ -18,7 +18,7 @@ from quinion.model.element import Box, ElementType
         ("plate", "Plate IV", ElementType.FIGURE),
     ],
 )
-def test_words_tell_the_type(kind: str, caption: str, wanted: ElementType) -> None:
+def test_words_determine_the_type(kind: str, caption: str, wanted: ElementType) -> None:
     assert find_type(kind, caption, []) is wanted
 
 

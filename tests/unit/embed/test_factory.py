@@ -36,7 +36,7 @@ def test_each_backend_has_its_embedder() -> None:
         assert "Authorization" not in by_path["/api/embed"]
 
 
-def test_ollama_is_asked_on_this_machine_for_nomic_embed_text_unless_told_otherwise() -> None:
+def test_ollama_defaults_to_this_machine_and_nomic_embed_text() -> None:
     with ollama_server() as server:
         assert make(Backend.OLLAMA, server.url).fingerprint.startswith("ollama:nomic-embed-text:")
     embedder = make(Backend.OLLAMA)

@@ -51,7 +51,7 @@ def test_many_texts_go_in_pieces_and_come_back_in_order(embedder: MLXEmbedder) -
 
 
 @pytest.mark.parametrize("text", ["\u200b", "\x00", "a lone \ud800 surrogate", "word " * 5000])
-def test_what_damaged_files_contain_still_gets_a_vector(embedder: MLXEmbedder, text: str) -> None:
+def test_text_of_damaged_files_gets_a_vector(embedder: MLXEmbedder, text: str) -> None:
     assert np.linalg.norm(embedder.embed_query(text)) == pytest.approx(1)
 
 
@@ -74,12 +74,12 @@ def test_a_query_waits_for_one_piece_of_a_batch_at_most(embedder: MLXEmbedder) -
         batch.result()
 
 
-def test_a_folder_without_a_model_is_said(tmp_path: Path) -> None:
+def test_a_folder_without_a_model_is_reported(tmp_path: Path) -> None:
     with pytest.raises(ModelUnavailable, match=r"MLX cannot load the model .* Set DOCVEC_MODEL"):
         MLXEmbedder(str(tmp_path), len).load()
 
 
-def test_a_model_that_cannot_be_downloaded_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failed_model_download_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
     with pytest.raises(ModelUnavailable, match=r"MLX cannot load the model no/such: .* Set"):
         MLXEmbedder("no/such", len).load()

@@ -20,7 +20,7 @@ numbers = st.floats(allow_nan=False, allow_infinity=False)
 
 
 @given(lengths)
-def test_batches_hold_every_text_in_order_and_no_more_than_they_may(sizes: list[int]) -> None:
+def test_batches_keep_the_order_and_the_size_limit(sizes: list[int]) -> None:
     texts = [chr(ord("a") + i % 26) * size for i, size in enumerate(sizes)]
     batches = list(split_batches(texts))
     assert [text for batch in batches for text in batch] == texts
@@ -68,7 +68,7 @@ def test_rows_keep_their_direction_and_get_unit_length(rows: list[list[float]]) 
         ([[[1.0], [2.0]], [[1.0], [2.0]]], "something other than vectors"),
     ],
 )
-def test_what_cannot_be_the_vectors_is_refused(rows: list[list[float]], what: str) -> None:
+def test_invalid_vectors_are_refused(rows: list[list[float]], what: str) -> None:
     with pytest.raises(ModelUnavailable, match=f"^It answered with {what}"):
         normalize_rows(rows, 2, "It")
 

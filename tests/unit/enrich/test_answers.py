@@ -65,7 +65,7 @@ def test_latex_is_left_as_it_is(latex: str) -> None:
         "%",
     ],
 )
-def test_what_is_no_latex_is_not_taken_for_it(answer: str) -> None:
+def test_text_other_than_latex_is_not_accepted_as_latex(answer: str) -> None:
     assert clean_latex(answer) == ""
 
 
@@ -88,7 +88,7 @@ def test_a_description_is_one_line_of_text(answer: str) -> None:
 
 
 @pytest.mark.parametrize("answer", ["", " \n", '{"summary": "A map."}', '{"description": null}'])
-def test_no_description_is_none(answer: str) -> None:
+def test_an_empty_description_is_none(answer: str) -> None:
     assert clean_description(answer) == ""
 
 
@@ -103,7 +103,7 @@ def test_a_long_description_ends_with_a_word() -> None:
 
 
 @given(st.text(st.characters(), max_size=300))
-def test_whatever_a_model_says_is_bounded_and_can_be_shown(answer: str) -> None:
+def test_descriptions_are_bounded_and_printable(answer: str) -> None:
     for line, most in (
         (clean_description(answer * 20), MAX_DESCRIPTION + 2),
         (clean_latex(answer * 20), MAX_LATEX),

@@ -65,7 +65,7 @@ def test_an_equation_gets_latex_and_nothing_else(server: VisionServer) -> None:
     assert make(server).describe(png(), EQUATION) == Remark(latex=LATEX)
 
 
-def test_the_request_is_what_the_api_takes(server: VisionServer) -> None:
+def test_the_request_matches_the_api(server: VisionServer) -> None:
     make(server).describe(png(), CHART)
     [request] = server.requests
     assert request.path == "/v1/chat/completions"
@@ -150,7 +150,7 @@ def test_an_answer_may_come_in_several_forms(server: VisionServer, content: obje
 
 
 @pytest.mark.parametrize("fault", [refuse(502), refuse(503), refuse(429), drop, cut])
-def test_what_passes_is_tried_again(server: VisionServer, fault: Fault) -> None:
+def test_transient_errors_are_retried(server: VisionServer, fault: Fault) -> None:
     server.fail(fault)
     assert make(server).describe(png(), EQUATION).latex == LATEX
     assert len(server.questions) == 2
@@ -180,9 +180,7 @@ def test_a_server_that_asks_for_time_gets_it(server: VisionServer) -> None:
         (say("[" * 100_000), "sent an unexpected answer"),
     ],
 )
-def test_a_server_that_does_not_work_is_said(
-    server: VisionServer, fault: Fault, words: str
-) -> None:
+def test_a_failing_server_is_reported(server: VisionServer, fault: Fault, words: str) -> None:
     server.always = fault
     with pytest.raises(EnricherUnavailable, match=words) as caught:
         make(server).describe(png(), CHART)
@@ -208,7 +206,7 @@ def test_an_answer_that_does_not_end_is_left(
         make(server).describe(png(), CHART)
 
 
-def test_an_address_where_nobody_listens_is_said_at_once() -> None:
+def test_a_refused_connection_is_reported_immediately() -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         vision = Vision(f"http://127.0.0.1:{taken.getsockname()[1]}", MODEL, None, 20)
@@ -228,7 +226,7 @@ def test_an_address_where_nobody_listens_is_said_at_once() -> None:
         (tell("<think>What could this be"), "did not answer with a description"),
     ],
 )
-def test_a_model_may_have_nothing_to_say_about_one_picture(
+def test_an_empty_description_of_one_picture_is_accepted(
     server: VisionServer, fault: Fault, words: str
 ) -> None:
     server.always = fault
@@ -238,7 +236,7 @@ def test_a_model_may_have_nothing_to_say_about_one_picture(
 
 
 @pytest.mark.parametrize("url", ["localhost:11434", "http://", "ftp://host", "http://h/?key=k"])
-def test_an_address_that_is_none_is_a_bad_setting(url: str) -> None:
+def test_an_invalid_address_is_a_bad_setting(url: str) -> None:
     with pytest.raises(BadSetting, match=r"^DOCLIBRARY_VISION_URL is not an address"):
         Vision(url, MODEL, None, 20)
 
@@ -271,7 +269,7 @@ def test_the_key_is_never_shown(
         assert "sk-quinion" not in text
 
 
-def test_a_wrong_key_is_said_and_not_tried_again(server: VisionServer) -> None:
+def test_a_wrong_key_is_reported_and_not_retried(server: VisionServer) -> None:
     with pytest.raises(EnricherUnavailable, match="answers 401: it does not accept the key"):
         make(server, key="sk-other").describe(png(), CHART)
     assert len(server.requests) == 1

@@ -26,7 +26,7 @@ def test_other_extensions_are_refused_with_those_that_we_read(tmp_path: Path, na
         recognize(tmp_path / name)
 
 
-def test_an_empty_file_is_said_to_be_empty(tmp_path: Path) -> None:
+def test_an_empty_file_is_reported_as_empty(tmp_path: Path) -> None:
     (tmp_path / "plan.pdf").touch()
     with pytest.raises(ExtractionFailed, match="is empty"):
         recognize(tmp_path / "plan.pdf")

@@ -68,7 +68,7 @@ def test_our_limit_holds_where_pillows_is_lower(
     assert rasterize(text_image(tmp_path / "a.tif")).image.size == picture_of(PROSE).size
 
 
-def test_what_is_transparent_becomes_white(tmp_path: Path) -> None:
+def test_transparent_pixels_become_white(tmp_path: Path) -> None:
     image = Image.new("RGBA", (2, 1), (0, 0, 0, 0))
     image.putpixel((1, 0), (0, 0, 0, 255))
     image.save(tmp_path / "a.png")
@@ -134,7 +134,7 @@ def test_half_a_file_is_damaged(tmp_path: Path) -> None:
         rasterize(path)
 
 
-def test_what_is_no_image_is_said_to_be_none(tmp_path: Path) -> None:
+def test_a_file_without_an_image_is_reported(tmp_path: Path) -> None:
     (tmp_path / "a.png").write_text("<html>Please log in</html>")
     with (
         pytest.raises(ExtractionFailed, match="not a readable PNG, JPEG, TIFF or BMP"),

@@ -78,7 +78,7 @@ def test_text_that_looks_like_ordinary_print_does_not_hide_other_print() -> None
     [{}, {"color": (0.5, 0.5, 0.5)}, {"fontsize": 4}, {"fill_opacity": 0.5}],
     ids=["ordinary", "grey", "small", "pale"],
 )
-def test_what_can_be_seen_is_not_hidden(print_: dict[str, Any]) -> None:
+def test_visible_text_is_not_hidden(print_: dict[str, Any]) -> None:
     assert hidden_on(page_with(**print_)) == ""
 
 
@@ -90,7 +90,7 @@ def test_white_on_a_dark_ground_can_be_seen() -> None:
     assert hidden_on(page) == ""
 
 
-def test_what_has_neither_letter_nor_figure_is_nothing() -> None:
+def test_text_without_letters_or_digits_is_ignored() -> None:
     assert hidden_on(page_with("... -- ...", render_mode=INVISIBLE)) == ""
 
 

@@ -63,12 +63,12 @@ def test_a_few_western_letters_are_western(text: str) -> None:
     assert decode(text.encode("cp1252")) == text
 
 
-def test_one_odd_line_in_a_long_file_is_enough_to_tell() -> None:
+def test_one_odd_line_in_a_long_file_determines_the_encoding() -> None:
     text = "plain ASCII text\n" * 10_000 + CHINESE * 3
     assert decode(text.encode("gb18030")) == text
 
 
-def test_damaged_utf8_keeps_what_is_intact() -> None:
+def test_intact_parts_of_damaged_utf8_are_kept() -> None:
     damaged = GERMAN.encode() + b"\xff broken \xe9\n" + FRENCH.encode()
     assert decode(damaged) == f"{GERMAN}\ufffd broken \ufffd\n{FRENCH}"
 
@@ -86,7 +86,7 @@ def test_nuls_are_blanks() -> None:
 
 
 @pytest.mark.parametrize("data", [b"", b" \n\t\n"])
-def test_what_is_empty_is_read(data: bytes) -> None:
+def test_an_empty_file_is_read(data: bytes) -> None:
     assert decode(data) == data.decode()
 
 
@@ -117,7 +117,7 @@ def test_control_characters_that_text_has_are_left_in_it(text: str) -> None:
     ],
     ids=["png", "zip", "elf", "integers", "floats", "pdf", "nuls"],
 )
-def test_binary_data_is_refused_with_what_to_do(data: bytes) -> None:
+def test_binary_data_is_refused_with_advice(data: bytes) -> None:
     with pytest.raises(ExtractionFailed, match=r"binary data, not text\..*extension"):
         decode(data)
 
@@ -159,7 +159,7 @@ def test_utf8_is_always_read_as_such(text: str) -> None:
     assert decode(text.encode()) == text
 
 
-def test_a_file_is_read_as_what_its_extension_says(tmp_path: Path) -> None:
+def test_a_file_is_read_according_to_its_extension(tmp_path: Path) -> None:
     path = tmp_path / "file"
     path.write_bytes("# coding: cp1251\nx = 'да'\n".encode("cp1251"))
     assert read_text(path, ".PY").endswith("'да'\n")

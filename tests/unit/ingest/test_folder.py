@@ -43,18 +43,18 @@ def test_a_link_that_leads_nowhere_is_found_and_is_for_others_to_refuse(tmp_path
 
 
 @pytest.mark.parametrize("name", ["missing", "a\0b", "x" * 300])
-def test_what_is_not_there_is_said_to_be_missing(tmp_path: Path, name: str) -> None:
+def test_a_missing_path_is_reported(tmp_path: Path, name: str) -> None:
     with pytest.raises(FileMissing, match="Directory not found"):
         check_folder(tmp_path / name)
 
 
-def test_a_file_is_said_to_be_no_folder(tmp_path: Path) -> None:
+def test_a_file_is_reported_as_not_a_folder(tmp_path: Path) -> None:
     write(tmp_path, "a.txt")
     with pytest.raises(InvalidInput, match="Not a directory"):
         check_folder(tmp_path / "a.txt")
 
 
-def test_a_file_whose_name_is_not_text_is_an_error_that_can_be_told(tmp_path: Path) -> None:
+def test_a_file_name_that_is_not_text_is_a_printable_error(tmp_path: Path) -> None:
     write(tmp_path, "a.txt", "b\udcff.txt", "c\n.txt")
     first, error, last = find_files(tmp_path, TEXT, recursive=True)
     assert [first, last] == [tmp_path / "a.txt", tmp_path / "c\n.txt"]

@@ -54,7 +54,7 @@ async def test_a_picture_is_made_once_and_kept(engine: Engine, file: str, tmp_pa
 
 
 @pytest.mark.parametrize("broken", [b"", b"\x89PNG\r\n\x1a\n", b"no picture at all", None])
-async def test_a_broken_picture_is_made_again(
+async def test_a_broken_picture_is_replaced(
     engine: Engine, file: str, tmp_path: Path, broken: bytes | None
 ) -> None:
     pictures = Pictures(engine, tmp_path)
@@ -86,7 +86,7 @@ async def test_a_folder_that_cannot_be_written_is_no_reason_not_to_show(
     assert await Pictures(engine, tmp_path / "file").page(file, KEY, 1)
 
 
-async def test_what_cannot_be_made_leaves_nothing(engine: Engine, tmp_path: Path) -> None:
+async def test_a_failed_picture_leaves_no_file(engine: Engine, tmp_path: Path) -> None:
     with pytest.raises(FileMissing):
         await Pictures(engine, tmp_path).page("/not/there", KEY, 1)
     assert kept(tmp_path) == []

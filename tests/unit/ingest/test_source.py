@@ -24,12 +24,12 @@ def test_a_file_is_admitted_with_the_hash_of_its_content(file: Path) -> None:
 
 
 @pytest.mark.parametrize("text", ["missing.pdf", "/no/such.pdf", "", "/a\0b.pdf", "/" + "x" * 5000])
-def test_what_is_not_there_is_said_to_be_missing(text: str) -> None:
+def test_a_missing_path_is_reported(text: str) -> None:
     with pytest.raises(FileMissing, match="File not found"):
         open_source(text, PDF, [])
 
 
-def test_a_folder_is_said_to_be_one(tmp_path: Path) -> None:
+def test_a_folder_is_reported_as_a_folder(tmp_path: Path) -> None:
     with pytest.raises(FileMissing, match="folder"):
         open_source(str(tmp_path), PDF, [])
 

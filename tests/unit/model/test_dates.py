@@ -42,7 +42,7 @@ def test_a_date_is_year_month_day() -> None:
         ("  ", "empty"),
     ],
 )
-def test_any_other_form_is_refused_with_what_to_write(text: str, says: str) -> None:
+def test_any_other_form_is_refused_with_the_expected_form(text: str, says: str) -> None:
     with pytest.raises(InvalidDate, match=says) as refusal:
         parse_date(text)
     assert len(refusal.value.message) < 150

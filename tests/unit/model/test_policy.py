@@ -79,7 +79,7 @@ def test_a_revision_id_can_be_part_of_a_chunk_id(revision_id: str) -> None:
         RevisionDraft("L", date(2024, 1, 1), revision_id=revision_id)
 
 
-def test_what_no_registry_could_keep_is_refused() -> None:
+def test_values_that_a_registry_cannot_store_are_refused() -> None:
     with pytest.raises(InvalidInput, match="file_path"):
         RevisionDraft("L", date(2024, 1, 1), file_path=Path(NOT_UNICODE))
     with pytest.raises(InvalidInput, match="notes"):

@@ -64,7 +64,7 @@ NEW = revision("new", "2023-09-05")
 
 
 class TestIds:
-    def test_an_id_tells_source_and_month(self) -> None:
+    def test_an_id_contains_source_and_month(self) -> None:
         assert choose_revision_id("LTN_1_20", day("2020-07-27"), ()) == "rev_LTN_1_20_2020_07"
         assert choose_revision_id("A", date(1, 2, 3), ()) == "rev_A_0001_02"
 
@@ -103,7 +103,7 @@ class TestCreation:
         plan = create([revision("a", "2020-01-01", "2020-12-31")], "2022-01-01")
         assert facts(*plan.others) == [("a", "2020-01-01 to 2020-12-31", SUPERSEDED)]
 
-    def test_history_is_inserted_before_what_is_there(self) -> None:
+    def test_history_is_inserted_before_existing_revisions(self) -> None:
         plan = create([OLD, NEW], "2012-03-27", "2019-02-18")
         assert plan.revision.period == "2012-03-27 to 2019-02-18"
         assert plan.others == ()
@@ -126,11 +126,11 @@ class TestCreation:
             create([OLD, NEW], start, last)
 
     @pytest.mark.parametrize("status", RevisionStatus)
-    def test_days_are_held_whatever_the_status(self, status: RevisionStatus) -> None:
+    def test_days_are_held_for_any_status(self, status: RevisionStatus) -> None:
         with pytest.raises(RevisionOverlap, match=status):
             create([revision("a", "2020-01-01", "2020-12-31", status)], "2020-12-31")
 
-    def test_the_refusal_says_where_an_inserted_revision_must_end(self) -> None:
+    def test_the_error_states_where_an_inserted_revision_must_end(self) -> None:
         with pytest.raises(RevisionOverlap, match="end it on 2019-02-18 or earlier"):
             create([OLD], "2012-03-27")
 
@@ -143,7 +143,7 @@ class TestEdit:
     def edit(self, known: list[Revision], id_: str, edit: RevisionEdit) -> Plan:
         return plan_edit("NPPF", known, id_, edit)
 
-    def test_only_what_is_given_changes(self) -> None:
+    def test_only_given_fields_change(self) -> None:
         plan = self.edit([OLD, NEW], "new", RevisionEdit(version_label="September 2023"))
         assert plan.revision.version_label == "September 2023"
         assert facts(plan.revision) == facts(NEW)
@@ -161,7 +161,7 @@ class TestEdit:
             RevisionEdit(effective_from=day("2010-01-01"), effective_to=day("2019-02-19")),
         ],
     )
-    def test_no_other_gives_way_to_an_edit(self, edit: RevisionEdit) -> None:
+    def test_an_edit_does_not_change_other_revisions(self, edit: RevisionEdit) -> None:
         with pytest.raises(RevisionOverlap, match="old"):
             self.edit([OLD, NEW], "new", edit)
 
@@ -202,7 +202,7 @@ class TestEdit:
         plan = self.edit(twice, "a", RevisionEdit(version_label="A"))
         assert (plan.revision.version_label, plan.others) == ("A", ())
 
-    def test_what_is_not_there_cannot_be_edited(self) -> None:
+    def test_an_unknown_revision_cannot_be_edited(self) -> None:
         with pytest.raises(RevisionMissing, match="new, old"):
             self.edit([OLD, NEW], "other", RevisionEdit(notes="n"))
 
@@ -250,7 +250,7 @@ class TestDeletion:
     def test_of_two_active_ones_that_another_program_wrote_one_may_go(self) -> None:
         assert self.delete([NEW, revision("b", "2019-01-01", "2019-12-31")], "b").deletes
 
-    def test_what_is_not_there_cannot_be_deleted(self) -> None:
+    def test_an_unknown_revision_cannot_be_deleted(self) -> None:
         with pytest.raises(RevisionMissing, match="none"):
             self.delete([], "a")
 

@@ -29,7 +29,7 @@ def test_no_rows_are_no_table() -> None:
     assert to_markdown([]) == to_csv([]) == ""
 
 
-def test_a_spreadsheet_does_not_run_what_a_cell_says() -> None:
+def test_cells_are_not_executed_as_formulas() -> None:
     assert to_csv([("=cmd()", "-12.5", "+4 %")]) == "'=cmd(),-12.5,+4 %\r\n"
 
 

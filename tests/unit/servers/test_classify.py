@@ -43,14 +43,14 @@ from quinion.servers.document_store.classify import (
         ("Arboricultural_Report.pdf", "arboricultural_report"),
     ],
 )
-def test_a_name_says_the_type(name: str, expected: str) -> None:
+def test_a_name_determines_the_type(name: str, expected: str) -> None:
     assert classify_name(name) == expected
 
 
 @pytest.mark.parametrize(
     "name", ["Infrastructure_Plan.pdf", "Fraud.pdf", "a1b2c3.pdf", "Letter.pdf", "Media.pdf"]
 )
-def test_a_part_of_a_word_says_nothing(name: str) -> None:
+def test_a_part_of_a_word_does_not_match(name: str) -> None:
     assert classify_name(name) is None
 
 
@@ -85,11 +85,11 @@ FLOOD = (
 )
 
 
-def test_the_words_of_a_text_say_the_type_when_the_name_does_not() -> None:
+def test_the_text_determines_the_type_if_the_name_does_not() -> None:
     assert classify("scan0001.pdf", FLOOD) is DocumentType.FLOOD_RISK_ASSESSMENT
 
 
-def test_the_name_comes_before_the_words() -> None:
+def test_the_name_takes_precedence_over_the_text() -> None:
     assert classify("Noise_Report.pdf", FLOOD) is DocumentType.NOISE_ASSESSMENT
 
 

@@ -9,7 +9,7 @@ NAMES = st.lists(st.text("aAbBß /", max_size=4), max_size=150)
 BEGUN = st.text("aAbBß", max_size=2)
 
 
-def test_what_begins_like_it_comes_before_what_has_it_in_it() -> None:
+def test_prefix_matches_come_before_substring_matches() -> None:
     names = ["site_plan", "planning_statement", "letter", "floor_plan", "Planting"]
     completion = match(names, "plan")
     assert completion.values == ["planning_statement", "Planting", "site_plan", "floor_plan"]

@@ -22,7 +22,7 @@ class Told(BaseModel):
     warnings: Warnings = []
 
 
-def test_where_nothing_is_hidden_nothing_is_said_nor_stored() -> None:
+def test_without_hidden_text_nothing_is_reported_or_stored() -> None:
     assert Told().model_dump(mode="json") == json.loads(as_json(Told())) == {"text": "a"}
     assert flag(False) == {}
     assert not is_flagged({"page_number": 3})
@@ -30,7 +30,7 @@ def test_where_nothing_is_hidden_nothing_is_said_nor_stored() -> None:
     assert warn({}) == warn_of_files({}) == []
 
 
-def test_where_something_is_hidden_it_is_said() -> None:
+def test_hidden_text_is_reported() -> None:
     told = Told(hidden_text=True, warnings=["b"])
     assert json.loads(as_json(told)) == {"text": "a", "hidden_text": True, "warnings": ["b"]}
     assert flag(True) == {"hidden_text": True}

@@ -42,7 +42,7 @@ async def write(engine: Engine, revision_id: str, count: int) -> None:
     await engine.write(lambda write: write.upsert(CHUNKS, records, vectors))
 
 
-async def test_the_registry_decides_and_counts_what_is_there(tmp_path: Path) -> None:
+async def test_the_registry_is_authoritative_and_chunk_counts_are_corrected(tmp_path: Path) -> None:
     async with open_engine(Settings(home=tmp_path, chroma_dir=tmp_path / "chroma")) as engine:
         knowledge = policy_kb.open_knowledge(engine)
         draft = PolicyDraft("NPPF", "A Framework", PolicyCategory.NATIONAL_POLICY)

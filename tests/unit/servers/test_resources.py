@@ -86,9 +86,7 @@ async def read(server: ReadableServer, uri: str) -> str:
 
 @pytest.mark.parametrize("template", TEMPLATES)
 @given(st.data())
-def test_whatever_is_put_into_an_address_comes_out_of_it(
-    template: str, data: st.DataObject
-) -> None:
+def test_uri_parameters_survive_a_round_trip(template: str, data: st.DataObject) -> None:
     parsed = UriTemplate.parse(template)
     values = {name: data.draw(NAMES, label=name) for name in parsed.variable_names}
     filled = fill_uri(template, **values)
@@ -96,9 +94,9 @@ def test_whatever_is_put_into_an_address_comes_out_of_it(
     assert parsed.match(filled) == values
 
 
-def test_a_text_that_ends_says_nothing_more() -> None:
-    assert add_continuation("All of it.", None) == "All of it."
-    assert add_continuation("Some of it.", "test://2").endswith("goes on at test://2]")
+def test_a_complete_text_has_no_continuation_line() -> None:
+    assert go_on("All of it.", None) == "All of it."
+    assert go_on("Some of it.", "test://2").endswith("goes on at test://2]")
 
 
 async def test_a_value_may_look_like_a_path(server: ReadableServer) -> None:
@@ -118,7 +116,7 @@ async def test_a_value_may_look_like_a_path(server: ReadableServer) -> None:
         ("test://thing/bug", UnexpectedResourceError, "test://thing/bug"),
     ],
 )
-async def test_what_is_wrong_with_a_resource_is_said(
+async def test_resource_errors_are_reported(
     server: ReadableServer, uri: str, kind: type[ResourceError], words: str
 ) -> None:
     with pytest.raises(ResourceError) as caught:
@@ -143,7 +141,7 @@ async def test_an_address_that_is_too_long_is_not_repeated(server: ReadableServe
         ("beg", {}, "Unknown prompt: beg. The prompts are: ask."),
     ],
 )
-async def test_what_is_wrong_with_a_prompt_is_said(
+async def test_prompt_errors_are_reported(
     server: ReadableServer, name: str, arguments: dict[str, str], words: str
 ) -> None:
     with pytest.raises(MCPError) as caught:

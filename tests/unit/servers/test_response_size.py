@@ -29,13 +29,13 @@ def written(parts: list[str]) -> int:
 
 @settings(max_examples=50)
 @given(PARTS)
-def test_what_fits_is_small_enough_and_one_more_would_not_be(parts: list[str]) -> None:
+def test_an_answer_is_filled_up_to_the_limit(parts: list[str]) -> None:
     count = how_many_fit(parts)
     assert written(parts[:count]) < LARGEST
     if count < len(parts):
         assert written(parts[: count + 1]) > MAX_RESULT_BYTES - 1_000
 
 
-def test_what_is_small_fits_whole() -> None:
+def test_a_small_answer_fits_completely() -> None:
     assert how_many_fit([]) == 0
     assert how_many_fit(["図面"] * 1000) == 1000

@@ -39,7 +39,7 @@ def test_a_file_that_has_changed_is_not_kept(original: Path, tmp_path: Path) -> 
     assert list((tmp_path / "kept").iterdir()) == []
 
 
-def test_what_a_dead_process_had_not_listed_is_swept_away(original: Path, tmp_path: Path) -> None:
+def test_unlisted_files_of_a_dead_process_are_removed(original: Path, tmp_path: Path) -> None:
     blobs = Blobs(tmp_path / "kept")
     blobs.sweep([])
     blobs.keep(original, SHA256)
@@ -48,7 +48,7 @@ def test_what_a_dead_process_had_not_listed_is_swept_away(original: Path, tmp_pa
     assert list((tmp_path / "kept").iterdir()) == []
 
 
-def test_what_was_listed_stays_even_where_the_list_is_empty(original: Path, tmp_path: Path) -> None:
+def test_listed_files_stay_even_if_the_list_is_empty(original: Path, tmp_path: Path) -> None:
     blobs = Blobs(tmp_path / "kept")
     blobs.keep(original, SHA256)
     blobs.sweep([SHA256])

@@ -86,7 +86,7 @@ def fill(folder: Path) -> Both:
 
 
 @pytest.mark.parametrize("seed", range(60))
-def test_a_filter_means_what_it_means_to_chroma(both: Both, seed: int) -> None:
+def test_a_filter_has_the_same_meaning_as_in_chroma(both: Both, seed: int) -> None:
     where = random_filter(random.Random(seed))
     theirs = set(both.chroma.get(where=where)["ids"])
     assert {record.id for record in both.store.get("things", where=where)} == theirs, where
@@ -118,6 +118,6 @@ def test_conditions_are_put_together_without_empty_ones() -> None:
     assert any_of({"a": 1}, {"b": 2}) == {"$or": [{"a": 1}, {"b": 2}]}
 
 
-def test_what_lacks_the_key_differs_from_every_value() -> None:
+def test_records_without_the_key_differ_from_every_value() -> None:
     assert matches({}, {"kind": {"$ne": "a"}})
     assert not matches({}, {"kind": "a"})

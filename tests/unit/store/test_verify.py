@@ -276,7 +276,7 @@ def test_without_a_mirror_damaged_records_are_named_and_stay(
 
 
 @pytest.mark.slow
-def test_what_neither_copy_has_is_named_and_the_rest_is_repaired(home: Path) -> None:
+def test_records_without_an_intact_copy_are_reported_and_the_rest_is_repaired(home: Path) -> None:
     flip_in(database_of(home), b"the text of 31.")
     flip_in(database_of(home), b"the text of 77.")
     delete_from_chroma(home, "id 31")
@@ -399,7 +399,7 @@ def test_missing_codes_are_written_again_by_a_search(
     assert check(home, mirrored=False) == ([], [])
 
 
-def test_a_record_that_cannot_be_decoded_is_an_error_that_says_what_to_do(home: Path) -> None:
+def test_an_undecodable_record_is_an_error_with_advice(home: Path) -> None:
     execute(database_of(home), "UPDATE records SET metadata = '{' WHERE id = 'id 9'")
     with closing(EmbeddedStore(home / "store")) as store:
         with pytest.raises(StoreUnavailable, match=r"id 9 is damaged.*quinion verify --repair"):
@@ -571,7 +571,7 @@ def test_a_damaged_record_is_taken_from_the_mirror_by_a_rebuild(
     assert ask(home) == answers
 
 
-def test_what_has_no_intact_copy_is_lost_and_named(home: Path) -> None:
+def test_data_without_an_intact_copy_is_reported_as_lost(home: Path) -> None:
     flip_in(database_of(home), b"the text of 31.")
     delete_from_chroma(home, "id 31")
     report = rebuild(place_of(home))
@@ -598,7 +598,7 @@ def test_a_record_that_cannot_be_repaired_in_place_is_not_lost_by_a_rebuild(
     assert ask(home) == answers
 
 
-def test_what_was_deleted_and_is_still_in_the_mirror_does_not_come_back(home: Path) -> None:
+def test_deleted_records_in_the_mirror_are_not_restored(home: Path) -> None:
     with closing(EmbeddedStore(home / "store", mirrored=True)) as store:  # and no replicator
         with store.transaction() as transaction:
             transaction.delete(Selector.by_ids(COLLECTION, ["id 5", "id 6"]))
@@ -617,7 +617,7 @@ def test_what_was_deleted_and_is_still_in_the_mirror_does_not_come_back(home: Pa
 
 
 @pytest.mark.slow
-def test_what_was_changed_and_is_not_in_the_mirror_yet_is_kept(home: Path) -> None:
+def test_changes_missing_from_the_mirror_are_kept(home: Path) -> None:
     new = Record("id 7", "another text", {"n": 7})
     with closing(EmbeddedStore(home / "store", mirrored=True)) as store:
         with store.transaction() as transaction:
@@ -735,7 +735,7 @@ def misread_in_chroma(home: Path) -> None:
 
 
 @pytest.mark.slow
-def test_what_a_damaged_mirror_does_not_show_is_not_lost_in_silence(home: Path) -> None:
+def test_records_missing_from_a_damaged_mirror_are_reported(home: Path) -> None:
     misread_in_chroma(home)
     database_of(home).unlink()
     report = rebuild(place_of(home))
@@ -760,9 +760,7 @@ def test_a_collection_without_its_graph_is_not_lost_in_silence(part: str, home: 
 
 
 @pytest.mark.slow
-def test_where_both_are_damaged_each_has_what_the_other_lacks(
-    home: Path, answers: list[Any]
-) -> None:
+def test_damaged_copies_complement_each_other(home: Path, answers: list[Any]) -> None:
     misread_in_chroma(home)
     flip(vectors_of(home), 0)
     assert make_intact(home).lost == []

@@ -98,7 +98,7 @@ async def test_pages_come_one_by_one_in_order(workers: Workers, pdf: Path) -> No
     assert [psutil.Process(pid).nice() for pid in worker_pids()] == [NICENESS]
 
 
-async def test_what_takes_a_while_is_not_kept_waiting_for_the_next(
+async def test_items_are_delivered_without_waiting_for_the_next(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "steady_worker.py").write_text(STEADY)
@@ -161,7 +161,7 @@ def test_a_page_that_never_ends_is_answered_within_two_minutes() -> None:
     assert OCR_TIMEOUT_S < PAGE_TIMEOUT_S
 
 
-async def test_what_needs_too_much_memory_is_refused(
+async def test_jobs_that_need_too_much_memory_are_refused(
     workers: Workers, pdf: Path, tmp_path: Path
 ) -> None:
     picture, text = tmp_path / "bomb.png", tmp_path / "bomb.pdf"
@@ -174,7 +174,7 @@ async def test_what_needs_too_much_memory_is_refused(
     assert len(await read_all(workers, pdf)) == 3
 
 
-async def test_a_worker_that_has_read_what_is_usual_is_kept(
+async def test_a_worker_with_normal_memory_use_is_kept(
     workers: Workers, pdf: Path, tmp_path: Path
 ) -> None:
     notes = tmp_path / "notes.txt"
@@ -191,7 +191,7 @@ async def test_a_worker_that_has_read_what_is_usual_is_kept(
     assert worker_pids() == first
 
 
-async def test_a_worker_that_keeps_what_a_document_took_is_replaced(
+async def test_a_worker_that_retains_memory_is_replaced(
     workers: Workers, pdf: Path, tmp_path: Path
 ) -> None:
     bomb = tmp_path / "bomb.pdf"
@@ -204,7 +204,7 @@ async def test_a_worker_that_keeps_what_a_document_took_is_replaced(
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="others give back by themselves")
-async def test_what_a_document_took_is_given_back(
+async def test_memory_of_a_document_is_released(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "greedy_worker.py").write_text(GREEDY)

@@ -30,7 +30,7 @@ def test_text_has_none() -> None:
     assert furniture([line for page in pages() for line in page]) == []
 
 
-def test_headers_footers_and_page_numbers_are_found_wherever_the_stream_has_them() -> None:
+def test_headers_footers_and_page_numbers_are_found_at_any_stream_position() -> None:
     lines: list[Line] = []
     for number, page in enumerate(pages(), 1):
         lines += [
@@ -51,7 +51,7 @@ def test_a_header_that_changes_with_the_chapter_is_found() -> None:
     assert furniture(lines) == headers
 
 
-def test_a_header_of_two_lines_is_found_whole() -> None:
+def test_both_lines_of_a_header_are_found() -> None:
     lines: list[Line] = []
     for number, page in enumerate(pages(), 1):
         lines += [at(number, 20.0, "The plan of a town", 14.0), *page]
@@ -59,14 +59,14 @@ def test_a_header_of_two_lines_is_found_whole() -> None:
     assert "and of its surroundings" in furniture(lines)
 
 
-def test_the_heading_of_a_policy_on_top_of_each_page_is_none() -> None:
+def test_a_policy_heading_at_the_top_of_each_page_is_not_a_header() -> None:
     lines: list[Line] = []
     for number, page in enumerate(pages(), 1):
         lines += [at(number, 40.0, f"Policy {number}", 14.0), *page]
     assert furniture(lines) == []
 
 
-def test_text_that_begins_where_others_have_their_header_is_none() -> None:
+def test_text_at_the_height_of_a_header_is_not_a_header() -> None:
     lines: list[Line] = []
     prose = "This page has no header, and so its text begins where the others have theirs,"
     for number, page in enumerate(pages(), 1):
@@ -82,14 +82,14 @@ def test_two_page_numbers_are_enough() -> None:
     assert furniture([*first, at(1, 800.0, "1"), *second, at(2, 800.0, "2")]) == ["1", "2"]
 
 
-def test_a_number_at_the_foot_that_does_not_go_with_the_pages_is_none() -> None:
+def test_a_number_at_the_foot_that_does_not_follow_the_pages_is_not_a_page_number() -> None:
     lines: list[Line] = []
     for number, page in enumerate(pages(), 1):
         lines += [*page, at(number, 300.0 + 20 * number, str(number * number + 7))]
     assert furniture(lines) == []
 
 
-def test_without_boxes_the_first_and_last_lines_are_looked_at() -> None:
+def test_without_boxes_the_first_and_last_lines_are_checked() -> None:
     lines: list[Line] = []
     for number, page in enumerate(pages(), 1):
         lines += [at(number, 0, "The plan"), *page, at(number, 0, str(number))]

@@ -33,7 +33,7 @@ def test_no_numbers_make_no_chain() -> None:
     ("earlier", "later"),
     [((5, 12), (5, 13)), ((5, 12), (6,)), ((5, 12), (6, 1)), ((5,), (5, 1)), ((5, 2, 9), (5, 3))],
 )
-def test_what_can_come_next_follows(earlier: tuple[int, ...], later: tuple[int, ...]) -> None:
+def test_valid_successors_follow(earlier: tuple[int, ...], later: tuple[int, ...]) -> None:
     assert follows(earlier, later)
 
 
@@ -47,7 +47,5 @@ def test_what_can_come_next_follows(earlier: tuple[int, ...], later: tuple[int, 
         ((5, 2), (5, 1)),
     ],
 )
-def test_what_leaves_something_out_does_not(
-    earlier: tuple[int, ...], later: tuple[int, ...]
-) -> None:
+def test_numbers_with_a_gap_do_not_follow(earlier: tuple[int, ...], later: tuple[int, ...]) -> None:
     assert not follows(earlier, later)

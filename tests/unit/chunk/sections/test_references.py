@@ -97,7 +97,7 @@ def test_a_policy_does_not_select_one_whose_code_begins_alike() -> None:
         ("Para 1", "Policy CSP 1 Para 1"),
     ],
 )
-def test_what_people_write_instead_is_understood(asked: str, first: str) -> None:
+def test_informal_references_are_understood(asked: str, first: str) -> None:
     assert selected(asked)[0] == first
 
 
@@ -113,7 +113,7 @@ def test_a_name_that_several_sections_have_selects_none_and_offers_all() -> None
 @pytest.mark.parametrize(
     "asked", ["Para 999", "", " ", "Chapter", "Policy", "No such heading", "§"]
 )
-def test_what_is_not_there_selects_nothing(asked: str) -> None:
+def test_unknown_references_select_nothing(asked: str) -> None:
     assert selected(asked) == []
     assert choices(PLAN, asked) == []
 

@@ -77,7 +77,7 @@ def section(lines: Sequence[Line], ref: str) -> Section:
     return found
 
 
-def test_a_paragraph_over_a_page_break_is_whole_and_without_the_footnote_in_its_middle() -> None:
+def test_a_paragraph_across_a_page_break_is_joined_without_the_footnote() -> None:
     mark = replace(note("1 A note about the fifth paragraph."), marked=True)
     lines = document(
         numbered(1, 4),
@@ -90,7 +90,7 @@ def test_a_paragraph_over_a_page_break_is_whole_and_without_the_footnote_in_its_
     assert section(lines, "Footnote 1").text == "1 A note about the fifth paragraph."
 
 
-def test_a_footnote_that_goes_on_at_the_foot_of_the_next_page_is_one() -> None:
+def test_a_footnote_continued_on_the_next_page_is_joined() -> None:
     lines = document(
         numbered(1, 4),
         [*numbered(5, 6), replace(note("1 This note is long and"), marked=True)],
@@ -148,7 +148,7 @@ def test_the_list_of_contents_is_one_section_and_its_entries_are_none() -> None:
     assert section(lines, "Annex A").title == "Terms"
 
 
-def test_what_is_before_the_first_heading_is_front_matter() -> None:
+def test_text_before_the_first_heading_is_front_matter() -> None:
     lines = document(
         [head("The plan of a town", 30.0), head("December 2024")],
         [head("1. Introduction"), *numbered(1, 9)],
@@ -430,7 +430,7 @@ def test_a_chapter_is_all_that_lies_inside_it() -> None:
     ]
 
 
-def test_parts_hold_chapters_and_a_part_of_a_policy_is_none() -> None:
+def test_parts_contain_chapters_and_a_part_of_a_policy_is_not_a_part() -> None:
     lines = document(
         [head("A plan")],
         [head("Part 1", 30.0), head("1. Housing"), *numbered(1, 4)],
@@ -466,7 +466,7 @@ def test_a_heading_larger_than_the_policys_ends_it() -> None:
     assert section(lines, "Roads").path == ("Roads",)
 
 
-def test_notes_that_are_counted_anew_are_named_by_their_chapter() -> None:
+def test_notes_numbered_per_chapter_are_named_by_their_chapter() -> None:
     def note_one(text: str) -> Line:
         return replace(note(f"1 {text}."), marked=True)
 
@@ -489,7 +489,7 @@ def test_a_smaller_heading_stays_in_the_policy_and_a_bold_end_of_a_sentence_is_n
     assert section(lines, "Larger sites").text.endswith("and other places\nMore of it.")
 
 
-def test_a_policy_that_opens_with_another_number_than_1_has_no_paragraphs_of_its_own() -> None:
+def test_a_policy_that_starts_with_a_number_other_than_1_has_no_paragraphs() -> None:
     rows = [body(f"3. {matter(3)}."), *numbered(1, 2)]
     lines = document([head("A plan")], [bold("Policy H1: Homes"), *rows])
     assert refs(lines, Kind.PARA) == []

@@ -84,7 +84,7 @@ def test_a_blank_text_is_refused(embedder: LocalEmbedder, blank: str) -> None:
 
 
 @pytest.mark.parametrize("text", ["\u200b", "\x00", "a lone \ud800 surrogate"])
-def test_what_damaged_files_contain_still_gets_a_vector(embedder: LocalEmbedder, text: str) -> None:
+def test_text_of_damaged_files_gets_a_vector(embedder: LocalEmbedder, text: str) -> None:
     assert np.linalg.norm(embedder.embed_query(text)) == pytest.approx(1)
     assert embedder.count_tokens([text])[0] >= 0
 

@@ -37,7 +37,7 @@ def test_a_graph_holds_no_weights_itself(graph: Path) -> None:
     assert graph.stat().st_size < 50_000
 
 
-def test_what_both_graphs_have_lies_in_one_file_once(prepared: PreparedModel) -> None:
+def test_weights_shared_by_both_graphs_are_stored_once(prepared: PreparedModel) -> None:
     weights = prepared.graph.with_suffix(".weights").stat().st_size
     assert 101_000_000 < weights < 103_000_000
     places = [dict(external(graph)) for graph in (prepared.graph, prepared.light_graph)]
@@ -46,7 +46,7 @@ def test_what_both_graphs_have_lies_in_one_file_once(prepared: PreparedModel) ->
     assert all(places[0][name] == places[1][name] for name in both)
 
 
-def test_every_weight_can_be_mapped_from_a_page_of_its_own(graph: Path) -> None:
+def test_every_weight_starts_on_a_page_boundary(graph: Path) -> None:
     places = dict(external(graph))
     assert len(places) == {"model": 76, "queries": 100}[graph.stem]
     assert all(int(place["offset"]) % 4096 == 0 for place in places.values())

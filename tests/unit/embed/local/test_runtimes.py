@@ -90,8 +90,8 @@ class Slow:
         return [self._model.run(batch) for _ in range(3)][-1]
 
 
-@pytest.mark.parametrize(("numerics", "least"), list(MIN_COSINE.items()))
-def test_the_trial_wants_agreement_and_speed(
+@pytest.mark.parametrize(("numerics", "least"), list(LEAST_AGREEMENT.items()))
+def test_the_benchmark_requires_agreement_and_speed(
     model: OnnxRuntime, monkeypatch: pytest.MonkeyPatch, numerics: Numerics, least: float
 ) -> None:
     monkeypatch.setattr("quinion.embed.local.benchmark.TRIALS", 2)
@@ -138,7 +138,7 @@ def test_the_first_that_is_fast_enough_is_chosen(
 
 
 @pytest.mark.parametrize("python", ["/bin/false", "/nowhere/python", "/bin/echo"])
-def test_a_trial_that_fails_leaves_what_is_always_there(
+def test_a_failed_benchmark_selects_the_default_runtime(
     own_cache: Path, monkeypatch: pytest.MonkeyPatch, python: str
 ) -> None:
     monkeypatch.setattr(benchmark, "is_installed", lambda _: True)
@@ -146,8 +146,8 @@ def test_a_trial_that_fails_leaves_what_is_always_there(
     assert choose_runtime(own_cache, None, 1) is Numerics.ONNX
 
 
-def test_what_was_chosen_is_noted_and_kept(own_cache: Path) -> None:
-    assert read_choice(own_cache) is None
+def test_the_selected_runtime_is_stored_and_reused(own_cache: Path) -> None:
+    assert read_note(own_cache) is None
     chosen = LocalEmbedder(own_cache, numerics=None).fingerprint.rpartition(":")[2]
     assert read_choice(own_cache) == chosen
     for numerics in Numerics:
@@ -156,14 +156,14 @@ def test_what_was_chosen_is_noted_and_kept(own_cache: Path) -> None:
     assert [path.name for path in own_cache.glob("engine*")] == ["engine.json"]
 
 
-@pytest.mark.parametrize("note", ["", "{", "[]", '{"numerics": "openvino-bf16"}'])
-def test_a_note_that_makes_no_sense_is_none(tmp_path: Path, note: str) -> None:
+@pytest.mark.parametrize("note", ["", "{", "[]", '{"numerics": "abacus"}'])
+def test_an_invalid_stored_choice_is_ignored(tmp_path: Path, note: str) -> None:
     (tmp_path / "engine.json").write_text(note)
     assert read_choice(tmp_path) is None
 
 
-@pytest.mark.parametrize("numerics", MIN_COSINE)
-def test_an_engine_that_is_not_to_be_had_is_said(
+@pytest.mark.parametrize("numerics", LEAST_AGREEMENT)
+def test_an_unavailable_engine_is_reported(
     own_cache: Path, monkeypatch: pytest.MonkeyPatch, numerics: Numerics
 ) -> None:
     write_choice(own_cache, numerics)

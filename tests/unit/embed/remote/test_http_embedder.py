@@ -105,9 +105,7 @@ def test_a_blank_text_is_refused_before_anything_is_sent(
 
 
 @pytest.mark.parametrize("text", ["\u200b", "\x00", "a lone \ud800 surrogate", 'q"\\u0041\n🏗'])
-def test_what_damaged_files_contain_still_gets_a_vector(
-    embedder: RemoteEmbedder, text: str
-) -> None:
+def test_text_of_damaged_files_gets_a_vector(embedder: RemoteEmbedder, text: str) -> None:
     assert np.linalg.norm(embedder.embed_query(text)) == pytest.approx(1)
 
 
@@ -142,7 +140,7 @@ def test_one_connection_serves_many_requests(
     assert server.connections == 1
 
 
-def test_a_connection_that_the_server_ended_meanwhile_is_opened_anew(
+def test_a_connection_closed_by_the_server_is_reopened(
     server: OllamaServer, embedder: RemoteEmbedder
 ) -> None:
     embedder.load()
@@ -150,7 +148,7 @@ def test_a_connection_that_the_server_ended_meanwhile_is_opened_anew(
     assert embedder.embed_query("still there?").shape == (256,)
 
 
-def test_a_server_that_is_gone_is_said_at_once(make: Make) -> None:
+def test_a_stopped_server_is_reported_immediately(make: Make) -> None:
     with ollama_server() as server:
         embedder = make(server.url)
         embedder.load()
@@ -162,7 +160,7 @@ def test_a_server_that_is_gone_is_said_at_once(make: Make) -> None:
 
 
 @pytest.mark.parametrize("fault", [refuse(502), refuse(503), refuse(429), drop, cut])
-def test_what_passes_is_tried_again(
+def test_transient_errors_are_retried(
     server: OllamaServer, embedder: RemoteEmbedder, fault: Fault
 ) -> None:
     forget(server, embedder)
@@ -192,7 +190,7 @@ def test_it_is_tried_three_times_and_no_more(
 
 
 @pytest.mark.parametrize("status", [400, 404, 405, 413, 501])
-def test_what_does_not_pass_is_not_tried_again(
+def test_permanent_errors_are_not_retried(
     server: OllamaServer, embedder: RemoteEmbedder, status: int
 ) -> None:
     forget(server, embedder)
@@ -287,7 +285,7 @@ def test_a_hanging_server_is_met_by_all_at_once(server: OllamaServer, make: Make
     assert time.monotonic() - begin < 4
 
 
-def test_an_address_where_nobody_listens_is_said_at_once(make: Make) -> None:
+def test_a_refused_connection_is_reported_immediately(make: Make) -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         url = f"http://127.0.0.1:{taken.getsockname()[1]}"
@@ -317,7 +315,7 @@ def test_a_machine_that_does_not_answer_is_not_waited_for_as_long_as_a_model(
         assert time.monotonic() - begin < 5
 
 
-def test_a_name_that_does_not_exist_is_said(make: Make) -> None:
+def test_an_unknown_host_is_reported(make: Make) -> None:
     with pytest.raises(ModelUnavailable, match=r"http://no-such-host.invalid.* cannot be reached"):
         make("http://no-such-host.invalid").load()
 
@@ -404,7 +402,7 @@ def test_vectors_of_another_length_in_the_middle_of_a_batch_are_refused(
         embedder.embed(TEXTS)
 
 
-def test_a_failure_is_not_remembered(server: OllamaServer, embedder: RemoteEmbedder) -> None:
+def test_a_failure_is_not_cached(server: OllamaServer, embedder: RemoteEmbedder) -> None:
     server.fail(refuse(400))
     with pytest.raises(ModelUnavailable):
         embedder.load()

@@ -9,7 +9,7 @@ from quinion.errors import ModelUnavailable
 @pytest.mark.skipif(
     importlib.util.find_spec("mlx_embeddings") is not None, reason="mlx-embeddings is installed"
 )
-def test_without_the_package_it_says_what_is_needed_and_what_works_here() -> None:
+def test_without_the_package_the_error_names_requirements_and_alternatives() -> None:
     embedder = MLXEmbedder("some/model", len)
     with pytest.raises(ModelUnavailable) as caught:
         embedder.load()

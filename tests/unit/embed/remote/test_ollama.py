@@ -30,7 +30,7 @@ def make(server: OllamaServer, model: str = MODEL) -> OllamaEmbedder:
     return OllamaEmbedder(server.url, model, 20, len)
 
 
-def test_the_request_is_what_the_api_takes(server: OllamaServer) -> None:
+def test_the_request_matches_the_api(server: OllamaServer) -> None:
     make(server, "all-minilm").embed(["one", "two"])
     request = next(r for r in server.requests if r.body and r.body["input"] != ["word"])
     assert request.path == "/api/embed"
@@ -67,7 +67,7 @@ def test_a_name_may_have_its_tag_or_not(server: OllamaServer) -> None:
     assert make(server, "all-minilm:l12-v2").fingerprint == tagged
 
 
-def test_a_model_that_is_not_there_is_said_with_what_to_do(server: OllamaServer) -> None:
+def test_a_missing_model_is_reported_with_advice(server: OllamaServer) -> None:
     with pytest.raises(ModelUnavailable) as caught:
         make(server, "mxbai-embed-large").load()
     assert caught.value.message == (
@@ -77,13 +77,13 @@ def test_a_model_that_is_not_there_is_said_with_what_to_do(server: OllamaServer)
     )
 
 
-def test_an_ollama_without_models_says_so(server: OllamaServer) -> None:
+def test_an_ollama_without_models_is_reported(server: OllamaServer) -> None:
     server.models.clear()
     with pytest.raises(ModelUnavailable, match=r"ollama pull nomic-embed-text`.*that it has\.$"):
         make(server).load()
 
 
-def test_a_model_that_was_removed_meanwhile_is_said(server: OllamaServer) -> None:
+def test_a_removed_model_is_reported(server: OllamaServer) -> None:
     embedder = make(server)
     embedder.load()
     server.models.clear()
@@ -101,25 +101,25 @@ def test_a_model_that_was_exchanged_meanwhile_is_refused(server: OllamaServer) -
         embedder.embed_query("one")
 
 
-def test_a_model_that_cannot_embed_is_said(server: OllamaServer) -> None:
+def test_a_model_without_embeddings_is_reported(server: OllamaServer) -> None:
     with pytest.raises(
         ModelUnavailable, match=r"cannot embed with llama3.2\. Set DOCVEC_MODEL to a model for"
     ):
         make(server, CHAT_MODEL).load()
 
 
-def test_a_model_that_cannot_embed_is_said_for_ollama_0_6_too(server: OllamaServer) -> None:
+def test_a_model_without_embeddings_is_reported_for_ollama_0_6(server: OllamaServer) -> None:
     server.fail(say('{"model": "nomic-embed-text", "embeddings": [null]}'))
     with pytest.raises(ModelUnavailable, match="cannot embed with nomic-embed-text"):
         make(server).load()
 
 
-def test_what_is_no_ollama_is_said(server: OllamaServer) -> None:
+def test_a_server_other_than_ollama_is_reported(server: OllamaServer) -> None:
     with pytest.raises(ModelUnavailable, match=r"does not answer like Ollama 0.3 or newer"):
         OllamaEmbedder(f"{server.url}/elsewhere", MODEL, 20, len).load()
 
 
-def test_a_login_in_front_of_ollama_is_said(server: OllamaServer) -> None:
+def test_a_login_in_front_of_ollama_is_reported(server: OllamaServer) -> None:
     server.fail(refuse(401))
     with pytest.raises(ModelUnavailable, match=r"requires a login\. Set DOCVEC_HOST"):
         make(server).load()
@@ -145,6 +145,6 @@ def test_a_slash_at_the_end_of_the_address_does_not_matter(
         "http://h?a=b",
     ],
 )
-def test_what_is_no_address_is_a_bad_setting(host: str) -> None:
+def test_an_invalid_address_is_a_bad_setting(host: str) -> None:
     with pytest.raises(BadSetting, match="DOCVEC_HOST is not an address"):
         OllamaEmbedder(host, MODEL, 20, len)

@@ -44,7 +44,7 @@ def make(
     return OpenAIEmbedder(server.url + path, model, secret, timeout_s, len)
 
 
-def test_the_request_is_what_the_api_takes(server: OllamaServer) -> None:
+def test_the_request_matches_the_api(server: OllamaServer) -> None:
     make(server).embed(["one", "two"])
     request = server.requests[-1]
     assert request.path == "/v1/embeddings"
@@ -75,7 +75,7 @@ def test_vectors_go_by_their_index_and_not_by_their_order(server: OllamaServer) 
 
 
 @pytest.mark.parametrize("indexes", [(0, 0), (1, 2), (-1, 0), (0, 2)])
-def test_vectors_that_nobody_can_tell_apart_are_refused(
+def test_vectors_with_ambiguous_indexes_are_refused(
     server: OllamaServer, indexes: tuple[int, int]
 ) -> None:
     embedder = make(server)
@@ -108,27 +108,27 @@ def test_a_model_that_wants_prompts_gets_them_here_too(server: OllamaServer) -> 
     ]
 
 
-def test_a_model_that_is_not_there_is_said(server: OllamaServer) -> None:
+def test_a_missing_model_is_reported(server: OllamaServer) -> None:
     with pytest.raises(
         ModelUnavailable, match=r'answers 404: model "unheard-of" not found.*DOCVEC_MODEL'
     ):
         make(server, "unheard-of").load()
 
 
-def test_a_model_that_cannot_embed_is_said(server: OllamaServer) -> None:
+def test_a_model_without_embeddings_is_reported(server: OllamaServer) -> None:
     with pytest.raises(ModelUnavailable, match=r"cannot embed with llama3.2\. Set DOCVEC_MODEL"):
         make(server, CHAT_MODEL).load()
 
 
 @pytest.mark.parametrize("key", [None, "sk-another"])
-def test_a_wrong_key_is_said(server: OllamaServer, key: str | None) -> None:
+def test_a_wrong_key_is_reported(server: OllamaServer, key: str | None) -> None:
     with pytest.raises(ModelUnavailable, match=r"answers 401: it does not accept the key\. Set"):
         make(server, key=key).load()
     assert len(server.requests) == 1
 
 
 @pytest.mark.parametrize("words", ['{"message": "no"}', '{"detail": "no"}', '{"error": "no"}'])
-def test_what_a_server_says_is_passed_on(server: OllamaServer, words: str) -> None:
+def test_the_servers_message_is_passed_on(server: OllamaServer, words: str) -> None:
     embedder = make(server)
     embedder.load()
     server.always = refuse_with(words)
@@ -199,7 +199,7 @@ def test_a_key_that_cannot_be_sent_is_a_bad_setting(server: OllamaServer, key: s
         make(server, key=key)
 
 
-def test_an_empty_key_is_none(server: OllamaServer) -> None:
+def test_an_empty_key_counts_as_unset(server: OllamaServer) -> None:
     server.api_key = None
     OpenAIEmbedder(server.url, "text-embedding-3-small", SecretStr(""), 20, len).load()
     assert "Authorization" not in server.requests[-1].headers

@@ -16,7 +16,7 @@ def test_a_large_picture_shrinks_with_its_resolution() -> None:
     assert small.dpi == 150
 
 
-def test_a_long_picture_is_shortened_to_what_tesseract_takes() -> None:
+def test_a_long_picture_is_reduced_to_tesseracts_limit() -> None:
     assert fit_scale(MAX_SIDE * 2, 10, 10**9) == 0.5
 
 
@@ -41,7 +41,7 @@ def test_bands_upside_down_are_those_of_the_turned_picture() -> None:
     assert raster.to_pgm(upside_down=True).endswith(turned)
 
 
-def test_half_a_turn_twice_is_where_it_began() -> None:
+def test_two_half_turns_restore_the_image() -> None:
     raster = Raster(Image.linear_gradient("L"), 200)
     turned = raster.turn_upside_down()
     assert turned.image.tobytes() == raster.image.tobytes()[::-1]

@@ -37,7 +37,7 @@ def test_text_and_confidence_come_from_one_reading() -> None:
     assert reading.confidence > 90
 
 
-def test_text_is_what_tesseract_itself_writes(tmp_path: Path) -> None:
+def test_text_equals_tesseracts_output(tmp_path: Path) -> None:
     image = picture_of(PARAGRAPHS)
     image.save(tmp_path / "page.png")
     itself = subprocess.run(
@@ -50,7 +50,7 @@ def test_text_is_what_tesseract_itself_writes(tmp_path: Path) -> None:
     assert tesseract.read(Raster(image, 200), TIMEOUT_S).text == itself.stdout.strip()
 
 
-def test_words_know_where_they_stand() -> None:
+def test_words_have_their_positions() -> None:
     image = picture_of("Alpha beta gamma delta")
     first, *_, last = tesseract.read(Raster(image, 200), TIMEOUT_S).words
     assert (first.text, last.text) == ("Alpha", "delta")

@@ -21,7 +21,7 @@ def test_a_page_is_read_whichever_way_it_was_put_in(turn: Transpose | None) -> N
     assert reading.text.replace("\n\n", "\n") == f"{PROSE}\n{PROSE}"
 
 
-def test_the_picture_comes_back_as_it_was_read() -> None:
+def test_the_picture_is_returned_in_its_read_orientation() -> None:
     image = picture_of(f"{PROSE}\n{PROSE}", dpi=300)
     _, upright = read_upright(Raster(image.transpose(Transpose.ROTATE_180), 300), TIMEOUT_S)
     assert upright.image.tobytes() == image.tobytes()

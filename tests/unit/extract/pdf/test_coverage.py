@@ -22,12 +22,12 @@ def test_boxes_above_each_other_with_a_gap_leave_the_gap_out() -> None:
     assert union_area([(0, 0, 1, 2), (0, 5, 1, 6)]) == 3
 
 
-def test_what_hangs_over_the_page_is_cut_off() -> None:
+def test_areas_outside_the_page_are_clipped() -> None:
     assert clip([(-5, -5, 5, 5)], PAGE) == [(0, 0, 5, 5)]
 
 
 @pytest.mark.parametrize("outside", [(20, 20, 30, 30), (0, 3, 10, 3)])
-def test_what_is_off_the_page_or_has_no_area_is_dropped(
+def test_off_page_and_empty_areas_are_dropped(
     outside: tuple[float, float, float, float],
 ) -> None:
     assert clip([outside], PAGE) == []

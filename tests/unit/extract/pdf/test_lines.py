@@ -51,7 +51,7 @@ def test_a_number_and_the_words_beside_it_are_one_line(tmp_path: Path) -> None:
     ]
 
 
-def test_what_is_drawn_from_right_to_left_is_read_from_left_to_right(tmp_path: Path) -> None:
+def test_text_drawn_from_right_to_left_is_read_from_left_to_right(tmp_path: Path) -> None:
     path = write(
         tmp_path / "plan.pdf",
         (500, 100, "15", 12, REGULAR),
@@ -103,7 +103,7 @@ def test_the_lines_have_the_letters_of_the_pages_text(tmp_path: Path) -> None:
     assert all(line.text == " ".join(line.text.split()) for line in page.lines)
 
 
-def test_a_page_that_is_turned_is_read_as_it_is_looked_at(tmp_path: Path) -> None:
+def test_a_rotated_page_is_read_as_displayed(tmp_path: Path) -> None:
     with pymupdf.open() as document:
         page = document.new_page()
         for left, text in ((100, "116. Development should"), (120, "be prevented where")):
@@ -118,7 +118,7 @@ def test_a_page_that_is_turned_is_read_as_it_is_looked_at(tmp_path: Path) -> Non
     assert first.box[3] < second.box[3]
 
 
-def test_what_is_written_up_the_page_is_not_put_beside_other_lines(tmp_path: Path) -> None:
+def test_vertical_text_is_not_merged_with_other_lines(tmp_path: Path) -> None:
     with pymupdf.open() as document:
         page = document.new_page()
         for left, text in ((100, "written upwards"), (120, "in two lines")):

@@ -99,9 +99,7 @@ WORDS = st.text(st.characters(exclude_categories=["Cs"]), max_size=300)
 
 @settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(title=WORDS, keywords=WORDS)
-def test_whatever_a_file_says_is_printable_and_short(
-    tmp_path: Path, title: str, keywords: str
-) -> None:
+def test_metadata_is_printable_and_short(tmp_path: Path, title: str, keywords: str) -> None:
     about = describe(make(tmp_path / "a.pdf", {}, title=title, keywords=keywords), OPTIONS)
     assert len(about.title) <= MAX_TITLE_CHARACTERS
     assert len(about.keywords) <= MAX_KEYWORDS

@@ -10,7 +10,7 @@ def run(code: str, *arguments: str) -> str:
     return subprocess.run(command, capture_output=True, text=True, check=True).stdout
 
 
-def test_what_reading_text_has_no_use_for_is_not_loaded() -> None:
+def test_modules_not_needed_for_text_are_not_loaded() -> None:
     code = (
         "import sys; from quinion.extract import document;"
         "heavy = {'pymupdf.layout', 'pymupdf4llm', 'onnxruntime', 'numpy'};"

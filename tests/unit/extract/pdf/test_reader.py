@@ -67,7 +67,7 @@ def test_a_rotated_page_has_the_same_ratio(
     assert ratio_of(document, path) == pytest.approx(0.5, abs=0.01)
 
 
-def test_only_what_is_inside_the_crop_box_counts(document: pymupdf.Document, path: Path) -> None:
+def test_only_content_inside_the_crop_box_counts(document: pymupdf.Document, path: Path) -> None:
     page = page_of(document)
     add_picture(page, (0, 0, 595, 421))
     page.set_cropbox(pymupdf.Rect(0, 400, 595, 842))

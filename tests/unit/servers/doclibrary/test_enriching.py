@@ -145,7 +145,7 @@ async def until(condition: Callable[[], bool]) -> None:
     await anyio.to_thread.run_sync(wait_until, condition)
 
 
-def test_adding_a_document_asks_nobody(added: tuple[Path, int]) -> None:
+def test_adding_a_document_makes_no_requests(added: tuple[Path, int]) -> None:
     assert added[1] == 0
 
 
@@ -164,7 +164,7 @@ async def test_figures_get_descriptions_and_equations_get_latex(
     assert sorted(question.label for question in server.questions) == sorted(LABELS)
 
 
-async def test_a_description_can_be_found_by_what_it_says(home: Path, server: VisionServer) -> None:
+async def test_a_description_is_searchable(home: Path, server: VisionServer) -> None:
     async with opened(home, server) as library:
         [before, *_] = await library.search("a zeppelin in the sky", 1, SLUG, None)
         await enrich(library)
@@ -173,7 +173,7 @@ async def test_a_description_can_be_found_by_what_it_says(home: Path, server: Vi
     assert {hit.record.metadata["label"] for hit in hits} == {"Figure 1", "Table 1", "Figure 2"}
 
 
-async def test_what_is_described_is_not_asked_for_again(home: Path, server: VisionServer) -> None:
+async def test_described_elements_are_not_requested_again(home: Path, server: VisionServer) -> None:
     async with opened(home, server) as library:
         await enrich(library)
         again = await enrich(library)
@@ -225,7 +225,7 @@ async def test_another_model_is_asked_itself(
             await enrich(library)
 
 
-async def test_no_more_than_two_questions_are_under_way(home: Path, server: VisionServer) -> None:
+async def test_at_most_two_requests_are_in_progress(home: Path, server: VisionServer) -> None:
     server.always = hold
     async with opened(home, server) as library, anyio.create_task_group() as group:
         group.start_soon(enrich, library)
@@ -246,7 +246,7 @@ async def test_one_document_asked_for_twice_at_once_is_described_once(
     assert len(server.questions) == 5
 
 
-async def test_progress_is_told_for_each_element(home: Path, server: VisionServer) -> None:
+async def test_progress_is_reported_for_each_element(home: Path, server: VisionServer) -> None:
     told: list[tuple[float, float, str]] = []
 
     async def progress(*step: Any) -> None:
@@ -262,9 +262,7 @@ async def test_progress_is_told_for_each_element(home: Path, server: VisionServe
 # What goes wrong.
 
 
-async def test_what_was_described_before_a_failure_is_kept(
-    home: Path, server: VisionServer
-) -> None:
+async def test_descriptions_before_a_failure_are_kept(home: Path, server: VisionServer) -> None:
     server.fail(tell("x = y"), tell("x = y"))
     server.always = refuse(500, "boom")
     async with opened(home, server) as library:
@@ -299,7 +297,7 @@ async def test_a_model_that_takes_no_pictures_is_not_asked_for_ever(
     assert len(server.questions) <= MAX_SKIPS_IN_A_ROW + 1
 
 
-async def test_a_run_that_is_cancelled_ends_at_once_and_keeps_what_it_has(
+async def test_a_cancelled_run_ends_immediately_and_keeps_its_descriptions(
     home: Path, server: VisionServer
 ) -> None:
     server.fail(tell("x = y"), tell("x = y"))
@@ -314,7 +312,7 @@ async def test_a_run_that_is_cancelled_ends_at_once_and_keeps_what_it_has(
         assert len(await described(library)) == 2
 
 
-def test_a_run_that_is_killed_goes_on_where_it_was(home: Path, server: VisionServer) -> None:
+def test_a_killed_run_is_resumed(home: Path, server: VisionServer) -> None:
     server.fail(tell("x = y"), tell("x = y"))
     server.always = hang
     with subprocess.Popen(
@@ -363,7 +361,7 @@ async def test_a_document_that_was_removed_meanwhile_does_not_come_back(
         ({"vision_model": None}, "DOCLIBRARY_VISION_MODEL"),
     ],
 )
-async def test_without_a_model_it_is_said_what_to_set(
+async def test_without_a_model_the_error_names_the_setting(
     home: Path, server: VisionServer, others: dict[str, Any], missing: str
 ) -> None:
     async with opened(home, server, **others) as library:

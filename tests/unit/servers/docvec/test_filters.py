@@ -64,6 +64,6 @@ def nested(levels: int) -> dict[str, Any]:
         ({"$and": [{"page_number": n} for n in range(1001)]}, "at most"),
     ],
 )
-def test_what_cannot_mean_anything_is_refused(written: dict[str, Any], problem: str) -> None:
+def test_invalid_filters_are_refused(written: dict[str, Any], problem: str) -> None:
     with pytest.raises(InvalidInput, match=problem):
         read_filters(written)

@@ -14,7 +14,7 @@ from quinion.servers.docvec.indexing import _describe_unreadable
         (errno.EILSEQ, ExtractionFailed, "Rename it"),
     ],
 )
-def test_a_place_whose_name_is_not_text_can_be_told_of(
+def test_a_path_that_is_not_text_is_printable(
     number: int, kind: type[Exception], says: str
 ) -> None:
     name, problem = _describe_unreadable(OSError(number, "closed", "/notes/caf\udce9"))

@@ -19,7 +19,7 @@ def paths(sources: list[Source]) -> list[str]:
     return [str(source.path) for source in sources]
 
 
-def test_what_is_known_is_a_duplicate_and_what_is_not_is_new() -> None:
+def test_known_files_are_duplicates_and_others_are_new() -> None:
     made = plan({"/a": "1", "/b": "2"}, {"/a": "1"})
     assert (paths(made.new), paths(made.duplicates)) == (["/b"], ["/a"])
 

@@ -53,7 +53,7 @@ def put(client: ChromaClient, *numbers: int) -> None:
     client.apply(NAME, MODEL, [], make_records(*numbers), make_vectors(numbers))
 
 
-def test_another_program_finds_what_is_applied(tmp_path: Path) -> None:
+def test_another_program_finds_the_applied_changes(tmp_path: Path) -> None:
     with open_client(tmp_path) as client:
         put(client, 0, 1, 2)
         written = [Record("id 1", "new text", {"k": "new"}), *make_records(3)]

@@ -192,9 +192,7 @@ def test_a_store_inside_the_folder_and_the_files_of_others_are_not_moved(
     "harm",
     [delete_folder, delete_database, flip_head, *(partial(flip_tenth, n) for n in (2, 4, 6, 8))],
 )
-def test_whatever_happened_to_the_database_the_mirror_is_complete_again(
-    home: Path, harm: Harm
-) -> None:
+def test_the_mirror_recovers_from_any_database_damage(home: Path, harm: Harm) -> None:
     harm(mirror_of(home))
     check_recovery(home)
 
@@ -212,7 +210,7 @@ def zero(path: Path) -> None:
 @pytest.mark.parametrize(
     "name", ["data_level0.bin", "header.bin", "index_metadata.pickle", "link_lists.bin"]
 )
-def test_whatever_happened_to_the_graph_the_mirror_is_complete_again(
+def test_the_mirror_recovers_from_any_graph_damage(
     many: Path, tmp_path: Path, name: str, harm: Harm
 ) -> None:
     home = copy_home(many, tmp_path / "home")

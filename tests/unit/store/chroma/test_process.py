@@ -173,7 +173,7 @@ def test_a_server_that_is_down_is_an_error_that_names_it() -> None:
         chroma.count(NAME)
 
 
-def test_it_gives_way_to_others_writes_private_files_and_prints_nothing(
+def test_it_has_low_priority_writes_private_files_and_prints_nothing(
     chroma: ChromaClient, folder: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     umask = os.umask(0)
@@ -328,7 +328,7 @@ def test_a_database_that_another_program_keeps_locked_is_an_error_and_no_damage(
 
 
 @pytest.mark.slow
-def test_python_goes_on_while_chroma_writes(chroma: ChromaClient) -> None:
+def test_python_threads_run_while_chroma_writes(chroma: ChromaClient) -> None:
     numbers = range(2_000)
     records, vectors = make_records(*numbers), make_vectors(numbers, 384)
     chroma.count(NAME)

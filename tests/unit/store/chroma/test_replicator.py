@@ -72,7 +72,7 @@ def drop(store: EmbeddedStore, name: str = NAME) -> None:
         transaction.delete(Selector.everything(name))
 
 
-def test_after_a_clean_close_chroma_has_what_the_store_has(tmp_path: Path) -> None:
+def test_after_a_clean_close_chroma_equals_the_store(tmp_path: Path) -> None:
     with mirrored_store(tmp_path) as store:
         write(store, *range(6), kind="old", extra=True)
         write(store, 0, name="other.name-1")
@@ -150,7 +150,7 @@ def test_large_changes_are_sent_in_steps(
     assert read_chroma(mirror_of(tmp_path)) == ours
 
 
-def test_what_changes_while_it_is_sent_is_sent_again(
+def test_records_changed_during_replication_are_replicated_again(
     tmp_path: Path, soon: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def change(call: Call) -> None:
@@ -213,7 +213,7 @@ with mirrored_store(Path(sys.argv[1])) as store:
 """
 
 
-def test_what_a_killed_process_did_not_send_is_sent_by_the_next(tmp_path: Path) -> None:
+def test_the_next_process_replicates_the_changes_of_a_killed_one(tmp_path: Path) -> None:
     with mirrored_store(tmp_path) as store:
         write(store, *range(4), kind="old", extra=1)
     before = read_chroma(mirror_of(tmp_path))
@@ -287,9 +287,7 @@ def test_a_mirror_that_was_never_filled_is_reported_as_such_and_filled_by_a_repa
     assert read_chroma(mirror_of(tmp_path)) == ours
 
 
-def test_a_check_reports_what_is_about_to_be_sent_as_no_difference(
-    tmp_path: Path, never: None
-) -> None:
+def test_a_check_ignores_pending_changes(tmp_path: Path, never: None) -> None:
     with mirrored_store(tmp_path) as store:
         write(store, 0, 1)
         assert store.check(NAME).warnings == ()
@@ -403,7 +401,7 @@ class TestTheMirrorThatIsOff:
             ours = read_store(store)
         assert read_chroma(mirror_of(tmp_path)) == ours
 
-    def test_gets_later_what_changed_while_it_was_off(self, tmp_path: Path) -> None:
+    def test_changes_made_while_it_was_off_are_replicated_later(self, tmp_path: Path) -> None:
         with mirrored_store(tmp_path) as store:
             write(store, *range(4), kind="old")
             write(store, 0, name="dropped")
@@ -440,7 +438,7 @@ class TestTheMirrorThatIsOff:
 
 
 class TestClosing:
-    def test_goes_on_for_a_moment_and_leaves_the_rest_to_the_next_start(
+    def test_closing_replicates_briefly_and_leaves_the_rest_to_the_next_start(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
     ) -> None:
         with monkeypatch.context() as patch:

@@ -22,7 +22,7 @@ def spread(count: int) -> set[int]:
     gone=st.sets(NUMBERS, max_size=20),
     gone_of_old=st.integers(0, 30),
 )
-def test_a_block_has_what_was_added_and_not_removed(
+def test_a_block_contains_added_and_not_removed_slots(
     size: int, new: set[int], gone: set[int], gone_of_old: int
 ) -> None:
     old = spread(size)

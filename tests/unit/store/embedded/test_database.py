@@ -74,7 +74,7 @@ def test_a_database_that_another_program_locks_is_written_to_later(tmp_path: Pat
     assert store.count(Selector.everything("c")) == 4
 
 
-def test_damage_is_told_from_what_passes() -> None:
+def test_damage_is_distinguished_from_transient_errors() -> None:
     for code, damage in (
         (sqlite3.SQLITE_CORRUPT, True),
         (sqlite3.SQLITE_NOTADB, True),

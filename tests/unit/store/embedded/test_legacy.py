@@ -219,7 +219,7 @@ def test_the_marks_of_the_ledger_itself_prevail(home: Path, place: str) -> None:
         assert store.values(f"policy {key}") == {f"policy {key}": "2019 20190601 20240229"}
 
 
-def test_what_chroma_was_owed_is_in_the_outbox(home: Path) -> None:
+def test_unreplicated_changes_are_in_the_outbox(home: Path) -> None:
     execute(
         ledger_of(home),
         "INSERT INTO owed (collection, id, change) SELECT number, 'x', 1 FROM collections "
@@ -269,7 +269,7 @@ def test_an_ingestion_that_was_not_finished_is_undone(home: Path) -> None:
     assert not (home / "journal.db").exists()
 
 
-def test_what_was_undone_is_deleted_in_the_mirror_too(home: Path) -> None:
+def test_undone_changes_are_deleted_from_the_mirror(home: Path) -> None:
     begin(home, [[CHUNKS, [["document_id", OTHER]], []]])
     adopt(home)
     with closing(EmbeddedStore(home / "store", mirrored=True)) as store:
@@ -278,7 +278,7 @@ def test_what_was_undone_is_deleted_in_the_mirror_too(home: Path) -> None:
         assert store.get(CHUNKS, ids=ids) == []
 
 
-def test_a_whole_collection_that_was_being_removed_is_gone(home: Path) -> None:
+def test_a_collection_with_an_unfinished_removal_is_removed(home: Path) -> None:
     begin(home, [["docvec-chunks.documents", [], []], ["docvec-files.documents", [], []]])
     expected = home_v1.expected_content()
     for name in ("docvec-chunks.documents", "docvec-files.documents"):
@@ -359,7 +359,7 @@ def test_several_ledgers_are_refused_and_nothing_is_changed(home: Path) -> None:
     assert adopt_and_read(home) == home_v1.expected_content()
 
 
-def test_a_damaged_ledger_is_an_error_that_says_what_to_do(home: Path) -> None:
+def test_a_damaged_ledger_is_an_error_with_advice(home: Path) -> None:
     ledger_of(home).write_bytes(b"no database" * 1_000)
     before = list_files(home)
     with pytest.raises(StoreUnavailable, match=r"damaged.*quinion restore.*quinion import chroma"):

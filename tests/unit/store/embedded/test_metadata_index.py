@@ -100,7 +100,7 @@ def test_candidates_of_short_values_are_exact(database: sqlite3.Connection) -> N
     assert candidates(database, {"n": 3}, collection=COLLECTION + 1) == []
 
 
-def test_only_records_tell_whether_a_long_value_matches(database: sqlite3.Connection) -> None:
+def test_long_values_are_matched_against_the_records(database: sqlite3.Connection) -> None:
     add(database, COLLECTION, [(0, {"k": LONG}), (1, {"k": "short"}), (2, {"l": 1})])
     assert candidates(database, {"k": LONG}) is None
     assert candidates(database, {"k": {"$contains": "x"}}) is None
@@ -148,7 +148,7 @@ def test_slots_of_several_blocks(database: sqlite3.Connection) -> None:
     ],
     ids=lambda value: str(value)[:8],
 )
-def test_what_is_indexed_tells_every_difference(
+def test_any_change_of_the_index_is_detected(
     database: sqlite3.Connection, change: str, difference: str
 ) -> None:
     rows: list[tuple[int, Metadata]] = [(0, {"k": 0}), (1, {"k": 1}), (2, {"k": 2})]

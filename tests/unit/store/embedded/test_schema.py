@@ -82,7 +82,7 @@ def test_a_migration_keeps_every_row(old: sqlite3.Connection) -> None:
     assert old.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
 
 
-def test_what_chroma_was_owed_becomes_the_outbox(old: sqlite3.Connection) -> None:
+def test_unreplicated_changes_become_the_outbox(old: sqlite3.Connection) -> None:
     [(number,)] = old.execute("SELECT number FROM collections WHERE name = 'policy_docs'")
     owed = [(5, number, "x", 0), (7, number, "y", 2), (9, 1, "z", 1)]
     old.executemany("INSERT INTO owed (number, collection, id, change) VALUES (?, ?, ?, ?)", owed)

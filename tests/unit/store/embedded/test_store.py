@@ -149,7 +149,7 @@ def test_the_files_of_a_dropped_collection_are_deleted_after_its_last_reader(
     assert store.count(EVERYTHING) == 5
 
 
-def test_a_dropped_collection_that_is_created_again_gets_a_file_of_its_own(tmp_path: Path) -> None:
+def test_a_recreated_collection_gets_a_new_file(tmp_path: Path) -> None:
     store = open_store(tmp_path)
     write(store, "c", records(3))
     with store.transaction() as transaction:

@@ -63,7 +63,7 @@ def test_nearly_all_of_the_nearest_are_found_among_many(tmp_path: Path, on_disk:
 
 
 @pytest.mark.usefixtures("low_limits")
-def test_codes_choose_what_is_compared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_codes_preselect_candidates(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """With few that are compared some of the nearest are missed: so it is codes that choose."""
     monkeypatch.setattr(vector_index, "MIN_CANDIDATES", 12)
     monkeypatch.setattr(vector_index, "CANDIDATES_PER_HIT", 1)
@@ -73,7 +73,7 @@ def test_codes_choose_what_is_compared(tmp_path: Path, monkeypatch: pytest.Monke
 
 
 @pytest.mark.usefixtures("low_limits")
-def test_codes_are_found_again_and_made_again(tmp_path: Path) -> None:
+def test_codes_are_reused_and_rebuilt(tmp_path: Path) -> None:
     store = open_store(tmp_path)
     fill(store)
     answers = ask(store)
@@ -93,7 +93,7 @@ def test_codes_are_found_again_and_made_again(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("low_limits")
-def test_what_was_deleted_or_changed_is_not_found_where_it_was(tmp_path: Path) -> None:
+def test_deleted_and_changed_vectors_are_not_found(tmp_path: Path) -> None:
     store = open_store(tmp_path)
     fill(store)
     nearest = [answer[0] for answer in ask(store)]

@@ -151,7 +151,7 @@ class TestRevisions:
             ),
         ]
 
-    def test_a_plan_tells_which_others_gave_way(self, nppf: PolicyRegistry) -> None:
+    def test_a_plan_lists_the_superseded_revisions(self, nppf: PolicyRegistry) -> None:
         plan = nppf.create_revision("NPPF", RevisionDraft("2025", date(2025, 12, 16)))
         [given_way] = plan.others
         assert given_way == nppf.get_revision("NPPF", "rev_NPPF_2024_12")
@@ -169,7 +169,7 @@ class TestRevisions:
         assert nppf.list_revisions("NPPF") == [*before, made]
         assert nppf.update_revision("NPPF", made.revision_id, READY).status == "superseded"
 
-    def test_an_edit_changes_what_it_names(self, nppf: PolicyRegistry) -> None:
+    def test_an_edit_changes_only_the_named_fields(self, nppf: PolicyRegistry) -> None:
         edit = RevisionEdit("Sept 2023", date(2023, 9, 6), date(2024, 12, 1), "n")
         made = nppf.edit_revision("NPPF", "rev_NPPF_2023_09", edit).revision
         assert nppf.get_revision("NPPF", "rev_NPPF_2023_09") == made
@@ -322,7 +322,7 @@ class TestDates:
         assert registry.get_effective_revision("NPPF", start) == ready
 
 
-def test_what_was_kept_is_there_for_the_next_process(
+def test_stored_entries_are_visible_to_the_next_process(
     tmp_path: Path, address: str | None, nppf: PolicyRegistry
 ) -> None:
     nppf.ping()

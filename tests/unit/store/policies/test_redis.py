@@ -160,9 +160,7 @@ class TestKeys:
 
 
 class TestOtherPrograms:
-    def test_what_they_leave_out_is_none(
-        self, registry: PolicyRegistry, server: RedisServer
-    ) -> None:
+    def test_omitted_fields_are_none(self, registry: PolicyRegistry, server: RedisServer) -> None:
         write_foreign(server)
         [made] = registry.list_revisions("NPPF")
         assert (made.file_path, made.page_count, made.chunk_count) == (None, None, 0)

@@ -122,7 +122,7 @@ def test_only_its_owner_reads_it(tmp_path: Path) -> None:
     assert modes == dict.fromkeys(("registry.db", "registry.db-wal", "registry.db-shm"), 0o600)
 
 
-def test_a_closed_registry_says_so(tmp_path: Path) -> None:
+def test_a_closed_registry_is_an_error(tmp_path: Path) -> None:
     registry = open_registry(tmp_path / "registry.db")
     registry.close()
     with pytest.raises(RegistryUnavailable, match="closed"):

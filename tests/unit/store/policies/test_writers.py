@@ -150,7 +150,7 @@ def test_processes_may_open_a_new_registry_at_once(tmp_path: Path) -> None:
         assert [child.wait() for child in children] == [0] * WRITERS
 
 
-def test_opening_waits_for_who_writes_to_a_new_file(tmp_path: Path) -> None:
+def test_opening_waits_for_the_writer_of_a_new_file(tmp_path: Path) -> None:
     """SQLite switches a new file to its log once, and refuses at once while another writes."""
     path = tmp_path / "registry.db"
     other = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
