@@ -1,4 +1,4 @@
-"""The app that the suite looks at, in a process of its own."""
+"""The app under test, in a separate process."""
 
 import os
 import subprocess
@@ -21,7 +21,7 @@ def node() -> str:
 
 @pytest.fixture(scope="module")
 def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The address of our app with the suite's fixtures mounted, and a token on it."""
+    """Start quinion's app with the suite's fixtures and a token; yields its address."""
     log = tmp_path_factory.mktemp("app") / "app.log"
     with (
         log.open("w") as errors,

@@ -1,4 +1,4 @@
-"""The app that the suite looks at is ours: with its token, and with what the suite found."""
+"""The app under test is quinion's: it requires the token and behaves as the suite expects."""
 
 import json
 from http.client import HTTPConnection
@@ -10,7 +10,7 @@ NAME = "test_simple_text"
 
 
 def ask(app: str, headers: dict[str, str]) -> tuple[int, str]:
-    """Call a tool as a client of protocol 2026 does; the status and the answer."""
+    """Call a tool with protocol 2026; return the status and the answer."""
     meta = {
         "io.modelcontextprotocol/protocolVersion": VERSION,
         "io.modelcontextprotocol/clientCapabilities": {},

@@ -1,7 +1,7 @@
 """Clients of the TypeScript and the Python SDK, in both versions, over every transport.
 
-Each goes through the same scenario with each server: it connects, lists the tools (whose schemas
-its SDK checks, and their answers by them), calls some, and reads, prompts and completes.
+Each runs the same scenario with each server: it connects, lists the tools, calls some of them, and
+reads resources, prompts and completions. The SDK validates the schemas and the answers.
 """
 
 import json
@@ -22,7 +22,7 @@ from tests.contract.conftest import NewHome
 from tests.contract.process import SCRIPTS, Home, run_http, wait_until_free
 
 PROTOCOLS = {1: "2025-11-25", 2: "2026-07-28"}
-"""What each version of both SDKs agrees on with our servers."""
+"""Protocol version that each SDK version negotiates with the servers."""
 PATIENCE_S = 120.0
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
@@ -30,7 +30,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 
 @dataclass(frozen=True)
 class Client:
-    """A client: a program of a language, with one of the two versions of the SDK."""
+    """Client program in one language with one version of the SDK."""
 
     language: str
     version: int
@@ -40,7 +40,7 @@ class Client:
         return f"{self.language}_{self.version}"
 
     def command(self) -> tuple[str, Path]:
-        """How it is started; the test is skipped where that cannot be done."""
+        """Return the command that starts it; skips the test if it is not installed."""
         scripts = HERE / "clients"
         if self.language == "typescript":
             return find_node(), scripts / "client.mjs"
@@ -59,7 +59,7 @@ def client(request: pytest.FixtureRequest) -> Client:
 
 @pytest.fixture(scope="module")
 def served(new_home: NewHome) -> Iterator[tuple[Home, Mapping[str, str]]]:
-    """A home, and the address of each server: all in one process, with a token."""
+    """A home, and the address of each server; all run in one process with a token."""
     home = new_home()
     ports = {f"{one.name.upper().replace('-', '_')}_PORT": "0" for one in plan.SERVERS}
     command = ("quinion", "serve", "--host", "127.0.0.1")
@@ -72,7 +72,7 @@ def served(new_home: NewHome) -> Iterator[tuple[Home, Mapping[str, str]]]:
 
 @pytest.fixture(scope="module")
 def own_home(new_home: NewHome) -> Home:
-    """A home that no server has, for those that a client starts."""
+    """An unused home for the servers that a client starts."""
     return new_home()
 
 
@@ -83,7 +83,7 @@ def server(request: pytest.FixtureRequest) -> Server:
 
 
 def go_through(client: Client, server: Server, transport: str, home: Home, where: Json) -> Json:
-    """Have a client go through the scenario; what it was answered, after a look at its calls."""
+    """Run the scenario with a client, check its calls, and return its report."""
     folder = home.files / f"{client.name}_{transport}_{server.name}".replace("-", "_")
     folder.mkdir()
     calls = server.calls(home, folder)
@@ -105,7 +105,7 @@ def go_through(client: Client, server: Server, transport: str, home: Home, where
 
 
 def check_report(report: Json, server: Server, client: Client) -> None:
-    """What a client was told and shown besides its calls."""
+    """Check the parts of a client's report besides its calls."""
     assert report["server"]["version"] == __version__
     assert report["protocol"] == PROTOCOLS[client.version]
     assert all(tool["title"] for tool in report["tools"])

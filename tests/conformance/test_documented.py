@@ -1,4 +1,4 @@
-"""The versions in docs/conformance.md are those that are installed for the tests."""
+"""Versions in docs/conformance.md equal the versions installed for the tests."""
 
 import json
 import re
@@ -13,7 +13,7 @@ REQUIREMENTS = ROOT / "requirements"
 
 
 def pinned(file: str, package: str) -> str:
-    """The version of a package in a file of pinned requirements."""
+    """Return the version of a package in a file of pinned requirements."""
     [version] = re.findall(rf"^{package}==(\S+)", (REQUIREMENTS / file).read_text(), re.MULTILINE)
     return str(version)
 

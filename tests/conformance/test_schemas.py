@@ -1,7 +1,7 @@
-"""The inspector's strict check: every schema of every server is one that clients can work with.
+"""Strict schema check of the MCP inspector for every tool of every server.
 
-`tools/list --strict` looks at input and output schemas for what some client or model does not
-understand, and exits with an error if it finds something. Warnings are looked at too.
+`tools/list --strict` checks input and output schemas for features that some client or model does
+not support, and exits with an error if it finds any. The tests check its warnings too.
 """
 
 import json
@@ -19,7 +19,7 @@ OCR_SOURCES = Path(__file__).parents[2] / "packages" / "mistral-ocr-mcp" / "src"
 PATIENCE_S = 60.0
 
 FREE = {("docvec", "outputSchema", "$defs.JsonValue")}
-"""What is any JSON by its contract: the details of an error of DocVec."""
+"""Any JSON by contract: the details of an error of DocVec."""
 
 pytestmark = pytest.mark.slow
 
@@ -31,14 +31,14 @@ def server(request: pytest.FixtureRequest) -> str:
 
 
 def command(server: str) -> list[str]:
-    """How a client starts the server on stdio."""
+    """Command that starts the server on stdio."""
     if server == OCR:
         return [str(SCRIPTS / "python"), "-m", "mistral_ocr_mcp"]
     return [str(SCRIPTS / f"{server}-mcp")]
 
 
 def variables(server: str, home: Home) -> dict[str, str]:
-    """What the server is started with."""
+    """Environment of the server."""
     if server == OCR:
         return {
             "PYTHONPATH": str(OCR_SOURCES),

@@ -1,6 +1,6 @@
-"""The official conformance suite: every scored scenario of both requirement sets passes.
+"""Official conformance suite: every scored scenario of both requirement sets passes.
 
-What it finds is compared with the figures in docs/conformance.md, so that those are of a run.
+The results are compared with the figures in docs/conformance.md, to keep these up to date.
 """
 
 import json
@@ -21,7 +21,7 @@ pytestmark = pytest.mark.slow
 
 @dataclass(frozen=True)
 class Run:
-    """What the suite found: how the checks of each scenario ended, and which do not count."""
+    """Result of the suite: check outcomes by scenario, and the scenarios that are not scored."""
 
     status: int
     printed: str
@@ -33,7 +33,7 @@ class Run:
         return {name: ends for name, ends in self.scenarios.items() if name not in self.unscored}
 
     def fails(self, scenario: str) -> bool:
-        """Whether a check of it failed, or none was made."""
+        """Whether a check of the scenario failed, or none was run."""
         ends = self.scenarios[scenario]
         return bool(ends["FAILURE"]) or not ends.total()
 

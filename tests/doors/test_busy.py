@@ -1,4 +1,4 @@
-"""More at once than can be done: a clear "busy" in each contract's words, and then it goes on."""
+"""Overload: each contract's "busy" error, then normal service."""
 
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,7 @@
-"""The HTTP matrix: every endpoint of every server against everything that does not belong there.
+"""HTTP matrix: every endpoint of every server with every kind of invalid request.
 
-Whatever comes in, nobody is told more than the contract says, nothing is a fault of the server,
-no traceback is logged, and the next good request is answered.
+No answer reveals more than the contract allows, no request causes a server error or a logged
+traceback, and the next valid request succeeds.
 """
 
 import json
@@ -80,7 +80,7 @@ def client() -> Iterator[httpx2.Client]:
 
 @pytest.fixture(autouse=True)
 def _unharmed(house: House, client: httpx2.Client) -> Iterator[None]:
-    """Nothing unexpected was logged, and who comes next is served."""
+    """Assert that no traceback was logged and that the next request succeeds."""
     before = {name: len(server.log) for name, server in house.items()}
     yield
     for name, server in house.items():
@@ -100,7 +100,7 @@ def end(client: httpx2.Client, server: HttpServer, session: str) -> None:
 def knock(
     client: httpx2.Client, server: HttpServer, method: str, path: str, headers: dict[str, str]
 ) -> int:
-    """The status of the answer to an empty message, which may be a stream."""
+    """Return the status of the answer to an empty message, which may be a stream."""
     sent = JSON_RPC | headers
     with client.stream(method, server.address + path, headers=sent, content="{}") as answer:
         return answer.status_code
@@ -242,7 +242,7 @@ META = {
 
 
 def _modern(body: bytes) -> bytes:
-    """The message as the protocol of 2026 wants it, if it is one."""
+    """Convert a valid message to protocol 2026."""
     try:
         message = json.loads(body)
         message["params"] = {**message.get("params", {}), "_meta": META}
@@ -388,7 +388,7 @@ def test_what_is_no_http_is_refused(house: House, name: str) -> None:
 
 @pytest.mark.parametrize("name", MCP_SERVERS)
 def test_a_request_behind_a_refused_one_is_refused_as_well(house: House, name: str) -> None:
-    """Two on one connection: the token of neither counts for the other."""
+    """Two requests on one connection: the token of one does not apply to the other."""
     server = house[name]
     good = head(server, "GET /mcp") + b"\r\n"
     bad = head(server, "GET /mcp", token="wrong") + b"\r\n"

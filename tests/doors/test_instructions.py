@@ -1,4 +1,4 @@
-"""What a document tells the model to do is delivered as data, and gets nowhere else."""
+"""Prompt injection: instructions in documents are delivered only as data."""
 
 from collections.abc import Iterator, Mapping
 from datetime import date
@@ -51,7 +51,7 @@ def house(new_home: NewHome) -> Iterator[House]:
 
 
 def _write(folder: Path) -> tuple[Path, Path]:
-    """A PDF and a note that give orders: in their text, headings, titles and keywords."""
+    """Write a PDF and a note with instructions in text, headings, titles and keywords."""
     file = text_pdf(folder / "letter.pdf", f"{ORDER}\n\n{PROSE}")
     with pymupdf.open(file) as document:
         document.set_metadata({"title": ORDER, "keywords": ORDER, "author": ORDER})
@@ -62,7 +62,7 @@ def _write(folder: Path) -> tuple[Path, Path]:
 
 
 def _says_of_itself(client: httpx2.Client, server: HttpServer) -> Mapping[str, Answer]:
-    """All that a model is told before it has asked for anything."""
+    """Return everything that a model receives before its first call."""
     said = {
         method: ask(client, server, method, {})["result"]
         for method in ("server/discover", "tools/list", "prompts/list", "resources/templates/list")
@@ -120,7 +120,7 @@ def test_every_server_says_that_text_in_documents_is_not_to_be_followed(
 
 
 def test_errors_do_not_repeat_what_documents_say(house: House, client: httpx2.Client) -> None:
-    """Of documents that were taken in by the test before, and of files that give orders."""
+    """Uses the documents that the previous test ingested, and files with instructions."""
     listed = call(client, house[DOCLIBRARY], "list_documents_paginated", {})
     slug = listed["structuredContent"]["documents"][0]["slug"]
     for server, tool, arguments in (

@@ -1,7 +1,7 @@
-"""The path matrix: every tool that takes a path, against every path that should lead nowhere.
+"""Path matrix: every tool with a path parameter, with every kind of forbidden path.
 
-A file outside of the read roots is answered to the letter like one that is not there; what is
-no file is refused; nothing blocks; and no byte of what lies outside is in any answer.
+A file outside the read roots is answered exactly like a missing one; anything other than a file is
+refused; nothing blocks; and no answer contains a byte from outside.
 """
 
 import os
@@ -39,15 +39,15 @@ SECRET = "The combination of the safe is ninety-one, seventeen, four."
 NAME = "secret.pdf"
 ROUNDS = 3
 SWAPS = 40
-"""Enough to see it: while files were opened by their names, the secret came out of every tool."""
+"""Enough to detect it: when files were opened by name, every tool revealed the secret."""
 MOMENT_S = 0.002
 PATIENCE_S = 30.0
-"""How long a call may take at the most: what blocks is found by this."""
+"""Maximum seconds of a call; detects calls that block."""
 
 
 @dataclass(frozen=True)
 class Ground:
-    """A read root, what lies beside it, and the servers that may read the one alone."""
+    """A read root, files beside it, and servers that may only read the root."""
 
     root: Path
     outside: Path
@@ -57,7 +57,7 @@ class Ground:
 
 @dataclass(frozen=True)
 class PathTool:
-    """A tool, its arguments around a path, and how its contract says that there is no file."""
+    """A tool, its arguments around a path, and its contract's error for a missing file."""
 
     server: str
     name: str
@@ -139,7 +139,7 @@ OUTSIDE: dict[str, str] = {
     "nothing outside": "{outside}/nothing.pdf",
     "nothing in a closed folder": "/root/nothing.pdf",
 }
-"""What lies outside, or nowhere."""
+"""Paths that lead outside, or nowhere."""
 
 NOWHERE: dict[str, str] = {
     "a link that dangles": "{root}/dangling inside.pdf",
@@ -165,7 +165,7 @@ NOWHERE: dict[str, str] = {
     "a blank": " ",
     "a dot": ".",
 }
-"""What is no path to a file, inside of the root or at all."""
+"""Invalid paths, and paths without a file inside the root."""
 
 NO_FILE: dict[str, str] = {
     "a pipe": "{root}/pipe.pdf",
@@ -173,7 +173,7 @@ NO_FILE: dict[str, str] = {
     "a folder": "{root}/folder.pdf",
     "the root": "{root}",
 }
-"""What is there, and is no file. A folder is what `index_directory` takes."""
+"""Existing paths that are not files. `index_directory` accepts a folder."""
 
 
 @pytest.fixture(scope="module")
@@ -196,7 +196,7 @@ def ground(new_home: NewHome) -> Iterator[Ground]:
 
 
 def _plant(root: Path, outside: Path) -> None:
-    """What somebody may have put there who knows the way."""
+    """Create links and special files, like an attacker with access to the root."""
     links: dict[str, str | Path] = {
         "link.pdf": outside / "secret.pdf",
         "link to link.pdf": "link.pdf",
@@ -215,7 +215,7 @@ def _plant(root: Path, outside: Path) -> None:
         (root / name).symlink_to(target)
     for pipe in (root / "pipe.pdf", outside / "pipe.pdf"):
         os.mkfifo(pipe)
-    with suppress(PermissionError):  # not every system lets everybody
+    with suppress(PermissionError):  # not every system permits this
         os.mknod(root / "socket.pdf", 0o600 | stat.S_IFSOCK)
 
 
@@ -227,7 +227,7 @@ def client() -> Iterator[httpx2.Client]:
 
 
 def ask(client: httpx2.Client, ground: Ground, tool: PathTool, path: str) -> Answer:
-    """The answer about a path, in which nothing is of the secret or of a fault."""
+    """Call a tool with a path; the answer must contain neither the secret nor a server error."""
     server = ground.house[tool.server]
     before = len(server.log)
     result = call(client, server, tool.name, tool.arguments(path, ground))
@@ -288,7 +288,7 @@ def test_a_folder_with_links_to_outside_is_indexed_without_what_they_lead_to(
 
 @contextmanager
 def repeated(swap: Callable[[], None]) -> Iterator[None]:
-    """Somebody who does this all the time, as fast as can be."""
+    """Repeat an action in a thread as fast as possible."""
     stop = threading.Event()
 
     def work() -> None:
@@ -305,7 +305,7 @@ def repeated(swap: Callable[[], None]) -> Iterator[None]:
 
 
 def turn_link(name: Path, *targets: Path) -> None:
-    """Have a link lead to one after the other."""
+    """Point a link to one target after the other."""
     other = name.with_name(f"{name.name}.new")
     for target in targets:
         other.symlink_to(target)
@@ -313,7 +313,7 @@ def turn_link(name: Path, *targets: Path) -> None:
 
 
 def swap_folder(name: Path, target: Path) -> None:
-    """Put a link into the place of a folder for a moment."""
+    """Replace a folder by a link for a moment."""
     aside = name.with_name(f"{name.name}.aside")
     name.rename(aside)
     name.symlink_to(target)
@@ -327,7 +327,7 @@ def swap_folder(name: Path, target: Path) -> None:
 def test_a_link_that_turns_all_the_time_shows_nothing_of_outside(
     ground: Ground, client: httpx2.Client, tool: PathTool
 ) -> None:
-    """The link is the file itself, or the folder that it is in."""
+    """The link is the file itself, or its folder."""
     root, outside = ground.root, ground.outside
     by_file, by_folder = root / "turned.pdf", root / "turned"
     for number in range(ROUNDS):
@@ -357,7 +357,7 @@ def test_a_link_in_the_place_of_a_folder_shows_nothing_of_outside(
 
 
 def _write_letter(root: Path, tool: PathTool, number: int) -> Path:
-    """A folder with a file of new content: what is known already is not read again."""
+    """Create a folder with a file of new content, because known content is not read again."""
     folder = root / f"{tool.name} {number}"
     folder.mkdir(exist_ok=True)
     text_pdf(folder / NAME, f"Letter {number} to the {tool.name}, about the weather.")
@@ -410,7 +410,7 @@ def test_nothing_is_written_outside_of_the_allowed_folder(
 
 
 def _picture(folder: Path) -> set[tuple[str, int]]:
-    """All that there is but logs and what the servers keep."""
+    """List everything except logs and the servers' data."""
     return {
         (str(path), path.lstat().st_ino)
         for place in ("root", "outside", "allowed", "root-too")

@@ -1,4 +1,4 @@
-"""Clients that take their time, and clients that never end: each is let go, nobody else waits."""
+"""Slow and endless clients: their connections are closed, and other clients do not wait."""
 
 import resource
 import socket
@@ -21,15 +21,15 @@ from tests.doors.house import MCP_SERVERS, OCR_API, House
 from tests.doors.wire import connect, head, listen
 
 SLOW_CLIENTS = 8
-"""Of each kind, for each server."""
+"""Connections of each kind for each server."""
 LATE_S = 8.0
-"""How much later than said a connection may be ended on a machine that has other work."""
+"""Tolerance of a timeout on a busy machine."""
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(120)
 def test_slow_requests_are_ended_and_nobody_waits_for_them(house: House) -> None:
-    """One byte a second: heads that do not end, and bodies that do not."""
+    """One byte per second: endless heads and endless bodies."""
     with ExitStack() as stack:
         heads, bodies = [], []
         for name, server in house.items():
@@ -50,7 +50,7 @@ def test_slow_requests_are_ended_and_nobody_waits_for_them(house: House) -> None
 
 
 def _drip(house: House, connections: Sequence[socket.socket]) -> None:
-    """A byte a second on each, and a look at whether others are served."""
+    """Send a byte per second on each connection, and check that other requests succeed."""
     begun = time.monotonic()
     with plain_client() as client:
         while time.monotonic() - begun < max(HEAD_TIMEOUT_S, BODY_TIMEOUT_S) + LATE_S:
@@ -77,8 +77,8 @@ def test_a_connection_that_says_nothing_is_ended(house: House) -> None:
 
 @pytest.mark.skipif(not hasattr(psutil.Process, "rlimit"), reason="only Linux tells")
 def test_connections_do_not_take_the_files_that_the_store_needs(new_home: NewHome) -> None:
-    """Where a process may have few files open, as is usual, more are asked for."""
-    # Room for what this process has open itself, and no more: its children have the same limit.
+    """More connections are opened than the usual limit of open files."""
+    # Just enough for the open files of this process: its children have the same limit.
     opened = psutil.Process().num_fds() + 64
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     assert opened < MAX_CONNECTIONS
@@ -94,7 +94,7 @@ def test_connections_do_not_take_the_files_that_the_store_needs(new_home: NewHom
 
 @asynccontextmanager
 async def _serving(idle_s: float, most: int) -> AsyncIterator[httpx2.AsyncClient]:
-    """Our app around a server without tools, with other limits than its own."""
+    """Serve quinion's app with a server without tools, and with test limits."""
     server: MCPServer[None] = MCPServer("nothing")
     app = build_app(server, Settings(), lambda _: "no")
     manager = server.session_manager

@@ -1,5 +1,5 @@
-"""Every tool with arguments made from its own schema: no answer outside of what it announces, no
-fault of the server, no hang, over a real client's session."""
+"""Generated arguments for every tool, over a real client session: no answer outside the output
+schema, no server error, no hang."""
 
 from collections.abc import Iterator, Mapping
 from datetime import date
@@ -33,7 +33,7 @@ from tests.doors.house import (
 
 PATIENCE_S = 60.0
 CALLS = 400
-"""Of each server."""
+"""Generated calls of each server."""
 
 Stocked = tuple[House, Mapping[str, Session], list[str]]
 
@@ -42,7 +42,7 @@ pytestmark = pytest.mark.slow
 
 @pytest.fixture(scope="module")
 def stocked(new_home: NewHome) -> Iterator[Stocked]:
-    """Servers with a document each, a session with each, and what they know things by."""
+    """Servers with a document each, a session with each, and their known ids."""
     home = new_home()
     root = home.files / "root"
     root.mkdir()
@@ -73,7 +73,7 @@ def stocked(new_home: NewHome) -> Iterator[Stocked]:
 
 
 def check(session: Session, server: str, tool: str, given: dict[str, Any]) -> None:
-    """The answer has the shape that is announced, or is a refusal; it is no fault of ours."""
+    """Assert that the answer matches the output schema or is a refusal, not a server error."""
 
     async def call() -> CallToolResult:
         with anyio.fail_after(PATIENCE_S):

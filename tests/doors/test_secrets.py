@@ -1,7 +1,7 @@
-"""Keys, tokens and passwords are in nothing that a whole run writes, says or answers.
+"""Secrets: keys, tokens and passwords occur in no file, log or answer of a full run.
 
-Two runs at the most talkative level of all logs: one in which every service that needs a secret
-works, and one in which none does, because failures are what secrets get into.
+Two runs with all logs at the most verbose level: one with working services, and one in which every
+service that needs a secret fails, because secrets often leak through failures.
 """
 
 import os
@@ -52,7 +52,7 @@ import logging
 logging.root.setLevel(logging.DEBUG)
 logging.Logger.setLevel = lambda self, level: None
 """
-"""Whatever a program sets, everything is logged."""
+"""Logs everything, regardless of the levels that a program sets."""
 
 
 def with_password(address: str, name: str, user: str = "user") -> str:
@@ -61,7 +61,7 @@ def with_password(address: str, name: str, user: str = "user") -> str:
 
 
 def say_all_back(handler: Handler, _: object, asked: object) -> None:
-    """Refuse, and repeat what was sent: servers have been seen to."""
+    """Refuse and echo the request, as some servers do."""
     handler.reply(401, {"error": {"message": f"Wrong: {dict(handler.headers)}"}})
 
 
@@ -69,7 +69,7 @@ def say_all_back(handler: Handler, _: object, asked: object) -> None:
 def run(
     request: pytest.FixtureRequest, new_home: NewHome, tmp_path: Path
 ) -> Iterator[tuple[Home, House, dict[str, str | None]]]:
-    """Servers that have secrets, and what they were started with."""
+    """Servers with secrets, and their environment."""
     (tmp_path / "sitecustomize.py").write_text(TALKATIVE)
     home = new_home()
     with ExitStack() as stack:
@@ -105,7 +105,7 @@ def run(
 
 @contextmanager
 def _locked_redis(folder: Path) -> Iterator[str]:
-    """A Redis that wants a password; its address with it."""
+    """Start a Redis with a password; yields its address with the password."""
     assert PROGRAM
     port = free_port()
     options = ["--port", str(port), "--bind", "127.0.0.1", "--save", "", "--dir", str(folder)]
@@ -118,7 +118,7 @@ def _locked_redis(folder: Path) -> Iterator[str]:
 
 
 def calls(folder: Path) -> list[tuple[str, str, dict[str, Any]]]:
-    """Good ones and bad ones."""
+    """Valid and invalid calls."""
     file = str(text_pdf(folder / "letter.pdf", PROSE))
     (folder / "note.md").write_text(f"# A note\n\n{PROSE}\n")
     query = {"query": "the weather"}
@@ -201,7 +201,7 @@ def test_a_setting_that_is_refused_is_named_and_not_shown(
 
 
 def _knock(client: httpx2.Client, house: House, name: str) -> None:
-    """With the token, with half of it, and with none."""
+    """Send requests with the token, with half of it, and without one."""
     for token in (TOKEN, TOKEN[:-1], TOKEN.upper()):
         for path in ("/mcp", f"/mcp?token={TOKEN[:-1]}", "/messages/"):
             headers = {**JSON_RPC, "Authorization": f"Bearer {token}"}
@@ -221,7 +221,7 @@ def _run(home: Home, variables: Variables, *arguments: str) -> "subprocess.Compl
 
 
 def _written(folder: Path) -> Mapping[str, str]:
-    """Every file below, as text."""
+    """Read every file below the folder as text."""
     files = [Path(place, name) for place, _, names in os.walk(folder) for name in names]
     return {
         str(path): path.read_bytes().decode("latin-1")
@@ -231,7 +231,7 @@ def _written(folder: Path) -> Mapping[str, str]:
 
 
 def _command_lines(house: House) -> str:
-    """How all processes were started, which every user of the machine can read."""
+    """Return the command lines of all processes, which every user of the machine can read."""
     processes = {server.process.pid for server in house.values()}
     found = [psutil.Process(pid) for pid in processes]
     found += [child for process in found for child in process.children(recursive=True)]

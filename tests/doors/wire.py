@@ -1,4 +1,4 @@
-"""Requests below any HTTP library: what no client would send, and how long it takes to end."""
+"""Raw requests over sockets that no HTTP client would send, with their durations."""
 
 import re
 import socket
@@ -14,7 +14,7 @@ PATIENCE_S = 20.0
 
 @dataclass(frozen=True)
 class Outcome:
-    """The statuses of all answers on one connection, and whether the server ended it."""
+    """Statuses of all answers on one connection, and whether the server closed it."""
 
     statuses: tuple[int, ...]
     is_ended: bool
@@ -22,7 +22,7 @@ class Outcome:
 
 
 def head(server: HttpServer, request: str, *headers: str, token: str = TOKEN) -> bytes:
-    """The head of a request that is let in; without the empty line at its end."""
+    """Return the head of an authorised request, without the final empty line."""
     host = server.address.removeprefix("http://")
     lines = [f"{request} HTTP/1.1", f"Host: {host}", f"Authorization: Bearer {token}", *headers]
     return "\r\n".join(lines).encode() + b"\r\n"
@@ -36,15 +36,15 @@ def connect(server: HttpServer) -> socket.socket:
 
 
 def send(server: HttpServer, data: bytes, quiet_s: float = 0.3) -> Outcome:
-    """Send this, and listen until the server ends the connection or says nothing more."""
+    """Send data, and read until the server closes the connection or is silent."""
     with connect(server) as connection:
-        with suppress(OSError):  # it may have heard enough
+        with suppress(OSError):  # it may have closed the connection
             connection.sendall(data)
         return listen(connection, quiet_s)
 
 
 def listen(connection: socket.socket, quiet_s: float) -> Outcome:
-    """What comes until the server ends the connection, or is quiet."""
+    """Read until the server closes the connection or is silent."""
     said = b""
     is_ended = False
     connection.settimeout(quiet_s)

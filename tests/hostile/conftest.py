@@ -1,4 +1,4 @@
-"""The servers that hostile files are given to, started once for a file of tests."""
+"""Servers for hostile files, started once per test module."""
 
 from collections.abc import Iterator
 

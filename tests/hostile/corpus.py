@@ -1,4 +1,4 @@
-"""The corpus' hostile files, and the names under which they are given to the tools."""
+"""Hostile files of the corpus, and their names for the tools."""
 
 import shutil
 from collections.abc import Iterator

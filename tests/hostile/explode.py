@@ -1,6 +1,6 @@
 """`make bombs`: every bomb, and every hostile file of the corpus, through each tool that takes it.
 
-The same as the tests do, but it goes on after a failure, and puts the figures into the docs.
+Same as the tests, but it continues after a failure and writes the figures to the docs.
 """
 
 import argparse

@@ -1,9 +1,9 @@
-"""`make fuzz`: damaged PDFs by the thousand, to the workers as the engine uses them.
+"""`make fuzz`: fuzz test of the workers with thousands of damaged PDFs.
 
-Every case is surveyed, described and read with its lines; some are read by OCR, looked through
-for figures and made into Markdown, which takes longer. A sample goes through the tools of all
-servers. An answer is text or an error of the contract; anything else is a failure, and is printed
-with its number; `--case` with that number repeats it.
+Every case is surveyed, described and read with its lines. Some cases also run through OCR, figure
+detection and Markdown conversion, which are slower. A sample goes through the tools of all servers.
+The answer must be text or an error of the contract; anything else is a failure, printed with the
+number of the case. `--case` with that number repeats it.
 """
 
 import argparse
@@ -43,12 +43,12 @@ TIMED_OUT = "Reading timed out after"
 UNEXPECTED = "the reader failed with"
 
 Job = tuple[str, str, Frame]
-"""A kind of worker, a job, its arguments."""
+"""Kind of worker, job and arguments."""
 
 
 @dataclass
 class Tally:
-    """What became of the cases, by way of reading and outcome."""
+    """Outcomes of the cases by job."""
 
     outcomes: Counter[tuple[str, str]] = field(default_factory=Counter)
     failures: list[str] = field(default_factory=list)
@@ -72,7 +72,7 @@ class Tally:
 
 
 def jobs_for(number: int, page_count: int) -> Iterator[Job]:
-    """The ways in which a case is read, after it was surveyed."""
+    """Return the jobs of a case after its survey."""
     span = {"first": 1, "last": min(page_count, PAGES)}
     plain = {"ocr": False, "extension": ".pdf"}
     yield "worker", "describe", {"options": plain}
@@ -89,7 +89,7 @@ def jobs_for(number: int, page_count: int) -> Iterator[Job]:
 
 
 class Fuzzer:
-    """Gives cases to the workers, and adds up what comes of them."""
+    """Runs cases on the workers and counts the outcomes."""
 
     def __init__(self, folder: Path, pools: dict[str, Workers], seed: int) -> None:
         self.tally = Tally()
@@ -99,7 +99,7 @@ class Fuzzer:
         self._good = text_pdf(folder / "good.pdf", PROSE)
 
     async def run(self, numbers: Sequence[int]) -> None:
-        """Try the cases of these numbers, two at a time."""
+        """Run the cases with these numbers, two at a time."""
         began = time.monotonic()
         pending = iter(numbers)
 
@@ -118,7 +118,7 @@ class Fuzzer:
         self.tally.note_peak(watching.peak, AT_ONCE * MOST_BYTES)
 
     async def try_case(self, case: Case) -> None:
-        """Read the file of a case in all the ways that are its turn."""
+        """Run all jobs of a case."""
         path = self._folder / f"case-{case.number}.pdf"
         path.write_bytes(case.data)
         options = {"first": 1, "last": PAGES, "options": {"ocr": False, "extension": ".pdf"}}
@@ -154,7 +154,7 @@ class Fuzzer:
         return items
 
     async def _check_good_file(self) -> None:
-        """The workers are as good as before."""
+        """Check that the workers still read a good file."""
         options = {"ocr": False, "extension": ".pdf"}
         item = await self._pools["worker"].first(
             "survey", path=str(self._good), first=1, last=1, options=options
@@ -164,7 +164,7 @@ class Fuzzer:
 
 
 def _check_text(item: Any) -> None:
-    """All that is said can be sent: no lone surrogates. Raises ValueError."""
+    """Check that all text is encodable, i.e. without lone surrogates. Raises ValueError."""
     if isinstance(item, str):
         item.encode()
     elif isinstance(item, dict):

@@ -1,4 +1,4 @@
-"""Image files that say more of themselves than they have, or have as much as they may."""
+"""Image files that declare more than they contain, or reach the limits."""
 
 import io
 import struct

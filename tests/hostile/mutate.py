@@ -1,7 +1,7 @@
-"""Good PDFs, and what becomes of them: case number → bytes, the same each time.
+"""Mutations of good PDFs: case number → bytes, deterministic.
 
-A case is a good file and a few changes, chosen by the seed and the case's number alone. Some
-changes know nothing of PDF, some know what its tokens are: those go deeper, because the file
+A case is a good file with a few changes, chosen by the seed and the case's number alone. Some
+changes ignore the PDF syntax; others respect its tokens and reach deeper code, because the file
 still opens.
 """
 

@@ -1,4 +1,4 @@
-"""PDF files put together byte by byte, because no library writes what these tests want."""
+"""PDF files assembled byte by byte, because no library writes such invalid files."""
 
 import zlib
 from collections.abc import Iterable, Mapping

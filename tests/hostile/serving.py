@@ -1,8 +1,8 @@
-"""All servers in one process, and each tool that takes a file as a function of a file.
+"""All servers in one process, with each tool that reads a file as a function.
 
-Mistral OCR's tool asks our own endpoint, so that the file is read and not only sent. Whatever a
-tool is given, its answer has to be the contract's, within two minutes and 1.5 GB, and the server
-has to be there afterwards.
+Mistral OCR's tool uses quinion's own endpoint, so that the file is read and not only sent. For any
+file, the answer must follow the contract, within two minutes and 1.5 GB, and the server must
+survive.
 """
 
 import re

@@ -1,4 +1,4 @@
-"""Every bomb through each tool that takes its kind of file. `make bombs` writes the figures."""
+"""Bombs: every bomb with each tool for its kind of file. `make bombs` writes the figures."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Files that have broken other programs, through each tool that takes them."""
+"""Corpus of files that broke other programs, with each tool for their kind."""
 
 import os
 from pathlib import Path

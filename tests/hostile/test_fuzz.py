@@ -1,4 +1,4 @@
-"""Some of what `make fuzz` tries ten thousand of."""
+"""Sample of the ten thousand cases of `make fuzz`."""
 
 import re
 import subprocess

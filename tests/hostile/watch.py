@@ -1,4 +1,4 @@
-"""How much memory a process takes with all that it has started, at the most."""
+"""Peak memory of a process and its descendants."""
 
 import threading
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""A package index on this machine: the simple API (PEP 503 and 691) over real HTTP."""
+"""Local package index: the simple API (PEP 503 and 691) over real HTTP."""
 
 import json
 import threading
@@ -13,7 +13,7 @@ JSON = "application/vnd.pypi.simple.v1+json"
 
 @dataclass
 class Project:
-    """What the index has of one project. `sent` is how much of the file it really sends."""
+    """A project of the index. `sent` is the part of the file that is really sent."""
 
     name: str
     filename: str
@@ -67,7 +67,7 @@ class _Handler(BaseHTTPRequestHandler):
             self.send_error(404)
 
     def _list(self, project: Project) -> None:
-        # Relative, as most mirrors have it, and with a hash that is nobody's business to trust.
+        # Relative, like most mirrors, and with a hash that must not be trusted.
         link = f"../../files/{quote(project.filename)}"
         if self.server.index.speaks_json and JSON in self.headers["Accept"]:
             files = [{"filename": project.filename, "url": link, "hashes": {}}]

@@ -1,4 +1,4 @@
-"""What `make bundles` makes: registry files that are not stale, and bundles that are servers."""
+"""Output of `make bundles`: up-to-date registry files, and bundles that run as servers."""
 
 import json
 import os
@@ -101,7 +101,7 @@ def test_a_bundle_that_its_own_tool_finds_fault_with_is_not_made(
 
 @contextmanager
 def started(bundles: Path, server: Server, place: Path) -> Iterator[Session]:
-    """The bundle's server, as a client starts it: by the manifest, optional answers left empty."""
+    """Start the bundle's server like a client: from the manifest, with optional settings empty."""
     folder = place / "bundle"
     with ZipFile(bundles / f"{server.name}-{server.version}.mcpb") as archive:
         archive.extractall(folder)

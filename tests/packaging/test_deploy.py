@@ -1,4 +1,4 @@
-"""`deploy/`: what the files promise, and the composition itself, run here without containers."""
+"""Files of `deploy/`, and the Compose services run locally without containers."""
 
 import re
 import shutil
@@ -64,7 +64,7 @@ def test_the_image_is_not_run_by_root_and_is_made_of_files_that_exist() -> None:
 
 
 class Places:
-    """What the names and paths of the composition are on this machine."""
+    """Local equivalents of the names and paths in the Compose file."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -73,7 +73,7 @@ class Places:
         self.ports = {port: _free_port() for port in ("3002", "3003", "6379", "8000")}
 
     def here(self, text: str) -> str:
-        """A value of the composition, with addresses and paths as they are here."""
+        """Translate a value of the Compose file to local addresses and paths."""
         for port, free in self.ports.items():
             text = re.sub(rf"[\w.-]+:{port}\b", f"127.0.0.1:{free}", text)
             text = re.sub(rf"^{port}$", str(free), text)
@@ -87,7 +87,7 @@ class Places:
 
 @contextmanager
 def program(places: Places, name: str, command: list[str]) -> Iterator[None]:
-    """A service that is no server of ours, and its data in a folder of its own."""
+    """Run a third-party service with its data in a separate folder."""
     data = places.folder / name
     data.mkdir()
     arguments = [str(data) if one == "/data" else places.here(one) for one in command]
@@ -100,7 +100,7 @@ def program(places: Places, name: str, command: list[str]) -> Iterator[None]:
 
 
 def wait_until_healthy(places: Places, service: dict[str, Any]) -> None:
-    """By the service's own check, as the composition has it."""
+    """Wait with the service's health check from the Compose file."""
     command = [places.here(word) for word in service["healthcheck"]["test"][1:]]
     command[0] = {"python": sys.executable}.get(command[0], command[0])
     if command[0] == "redis-cli":
@@ -130,7 +130,7 @@ def server(places: Places, name: str) -> Iterator[HttpServer]:
 @pytest.mark.slow
 @pytest.mark.skipif(not shutil.which("redis-server"), reason="redis-server is not installed")
 def test_two_servers_with_homes_of_their_own_share_one_chroma(tmp_path: Path) -> None:
-    """Their collections have different names, so neither sees or harms what is the other's."""
+    """Their collections have different names, so neither affects the other's data."""
     places = Places(tmp_path)
     policies = SERVICES["policy-kb"]["environment"]
     travel = make_pdf(places.documents / "Travel_Plan.pdf", [Text(PROSE)])
@@ -147,7 +147,7 @@ def test_two_servers_with_homes_of_their_own_share_one_chroma(tmp_path: Path) ->
         with store.session(token=TOKEN) as session:
             arguments = {"file_path": str(travel), "application_ref": "26/00001/FUL"}
             assert session.call("ingest_document", **arguments)["status"] == "success"
-        # The registry in Redis is written by other programs as well: here, by this one.
+        # Other programs may write the registry in Redis; here, this test does.
         registry = open_registry(tmp_path, places.here(str(policies["REDIS_URL"])))
         source = register(registry)
         revision = revise(registry, source, "First edition", date(2020, 1, 1))

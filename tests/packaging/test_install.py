@@ -1,7 +1,7 @@
-"""Both distributions as people install them: wheel and sdist, pip and uv, with and without extras.
+"""Installation of both distributions: wheel and sdist, pip and uv, with and without extras.
 
-What needs an environment of its own installs it with uv, which takes packages from its cache and
-else downloads them: without either, those tests are skipped.
+Tests that need a separate environment install it with uv, which uses its cache or downloads
+packages. Without uv or packages, these tests are skipped.
 """
 
 import json
@@ -121,7 +121,7 @@ def test_a_formula_without_its_extra_is_an_error_that_names_it(
 
 
 class Installed:
-    """The wheel in an environment of its own, with a home of its own."""
+    """The wheel in a separate environment with a separate home."""
 
     def __init__(self, folder: Path, requirement: str) -> None:
         self.scripts = folder / "env" / "bin"
@@ -153,7 +153,7 @@ class Installed:
 
 @pytest.fixture(scope="module")
 def installed(built: Path, tmp_path_factory: pytest.TempPathFactory) -> Installed:
-    """The base, without extras and without the model."""
+    """The base installation, without extras and without the model."""
     return Installed(tmp_path_factory.mktemp("base"), f"quinion @ {wheel_of(built).as_uri()}")
 
 

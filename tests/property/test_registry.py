@@ -1,8 +1,8 @@
-"""Random lives of a registry, in both places, against a brute-force book of days.
+"""Random histories of a registry, in SQLite and Redis, against a brute-force reference.
 
-After every operation each day of the calendar is asked for, and a few beyond it: resolver,
-lookup and the filter on chunks must name the book's revision. What the book refuses the
-registry must refuse, with that code, and leave every byte as it was.
+After every operation, each day of the calendar and a few beyond it are checked: resolver, lookup
+and the filter on chunks must return the reference's revision. The registry must refuse whatever the
+reference refuses, with the same code and without changing a byte.
 """
 
 import sqlite3
@@ -60,7 +60,7 @@ ASKED = range(-2, EVER_AFTER + 3)
 
 
 class Place:
-    """Where the registry under test is kept, and how to look at its bytes."""
+    """Backend of the registry under test, with access to its bytes."""
 
     def __init__(self, folder: Path, server: RedisServer | None) -> None:
         self._path = folder / "registry.db"
@@ -76,7 +76,7 @@ class Place:
                 database.execute("DELETE FROM policies")
 
     def check_keys(self, books: dict[str, DayBook]) -> None:
-        """In Redis every key is accounted for, and every score is its revision's."""
+        """Assert that Redis has only expected keys, and that every score matches its revision."""
         if self._server is None:
             return
         keys = {"policies_all", *(f"policy:{source}" for source in books)}
@@ -207,7 +207,7 @@ class RegistryLife(RuleBasedStateMachine):
         return self.books[source]
 
     def pick(self, source: str, number: int) -> str:
-        """A revision of the policy; once in ten times, or where it has none, one of nobody's."""
+        """Pick a revision of the policy; once in ten times, or if it has none, an unknown id."""
         ids = sorted(self.books[source].entries) if source in self.books else []
         return ids[number % len(ids)] if ids and number else NOBODY
 
@@ -250,12 +250,12 @@ def agree_on_days(listed: list[Revision], book: DayBook) -> None:
 
 
 def within(page: int) -> int:
-    """The nearest page that a revision can begin or end on."""
+    """Return the nearest valid first or last day of a revision."""
     return max(0, min(page, EVER_AFTER - 1))
 
 
 def answer(found: Resolution) -> str:
-    """The id or the reason; exactly one of them is there."""
+    """Return the id or the reason, exactly one of which is set."""
     assert (found.revision is None) != (found.reason is None)
     return found.revision.revision_id if found.revision else str(found.reason)
 

@@ -1,4 +1,4 @@
-"""Clients of other SDKs and versions, and what they do with each server.
+"""Clients of other SDKs and versions, with a common scenario for each server.
 
-`plan.py` says what is done, `client.mjs` and `client.py` do it, each once for its language.
+`plan.py` defines the scenario; `client.mjs` and `client.py` run it, each in its language.
 """

@@ -1,8 +1,8 @@
-"""The scenario as a client of the Python SDK goes through it, in its first or second version.
+"""Client of the Python SDK, first or second version, that runs the scenario.
 
-A program of its own, for the Python that has that version: it reads a plan on stdin (see
-`plan.py`) and prints what it was answered. Messages are looked at as they are on the wire, where
-both versions have the same names.
+It is a separate program for the Python with that version. It reads a plan from stdin (see
+`plan.py`) and prints the answers. Messages are reported as on the wire, where both versions use the
+same names.
 """
 
 import json
@@ -26,14 +26,14 @@ Json = dict[str, Any]
 
 
 def dump(message: Any) -> Json:
-    """A message as it was on the wire."""
+    """Return a message in its wire format."""
     data: Json = message.model_dump(mode="json", by_alias=True, exclude_none=True)
     return data
 
 
 @asynccontextmanager
 async def open_streams(plan: Json) -> AsyncIterator[Any]:
-    """A connection to the server, over the transport of the plan."""
+    """Connect to the server over the transport of the plan."""
     if plan["transport"] == "stdio":
         command, *arguments = plan["command"]
         parameters = StdioServerParameters(command=command, args=arguments, env=plan["env"])
@@ -49,14 +49,14 @@ async def open_streams(plan: Json) -> AsyncIterator[Any]:
 
 
 def http_client(plan: Json) -> Any:
-    """The HTTP client that this version of the SDK is built on."""
+    """Return the HTTP client of this version of the SDK."""
     httpx = import_module("httpx" if FIRST else "httpx2")
     return httpx.AsyncClient(headers=plan["headers"], timeout=plan["patience_s"])
 
 
 @asynccontextmanager
 async def open_session(plan: Json) -> AsyncIterator[tuple[Any, Json]]:
-    """A session, and what the server said of itself."""
+    """Open a session; yields it with the server's description."""
     if FIRST:
         async with open_streams(plan) as (incoming, outgoing, *_):
             async with mcp.ClientSession(incoming, outgoing) as session:
@@ -72,7 +72,7 @@ async def open_session(plan: Json) -> AsyncIterator[tuple[Any, Json]]:
 
 
 async def call_all(session: Any, plan: Json) -> list[Json]:
-    """Every call of the plan, with the progress that was reported."""
+    """Make every call of the plan and record its progress reports."""
     answers = []
     for call in plan["calls"]:
         progress: list[Json] = []
@@ -88,7 +88,7 @@ async def call_all(session: Any, plan: Json) -> list[Json]:
 
 
 async def read_all(session: Any, resources: list[Json], plan: Json) -> Json:
-    """The first resources that are listed."""
+    """Read the first listed resources."""
     return {
         one["uri"]: dump(await session.read_resource(one["uri"]))["contents"]
         for one in resources[: plan["most"]]
@@ -96,7 +96,7 @@ async def read_all(session: Any, resources: list[Json], plan: Json) -> Json:
 
 
 async def prompt_all(session: Any, prompts: list[Json], plan: Json) -> Json:
-    """Every prompt, with the plan's words for its arguments."""
+    """Get every prompt with the plan's arguments."""
     messages = {}
     for prompt in prompts:
         names = [wanted["name"] for wanted in prompt.get("arguments", [])]
@@ -106,7 +106,7 @@ async def prompt_all(session: Any, prompts: list[Json], plan: Json) -> Json:
 
 
 async def complete_all(session: Any, templates: list[Json], prompts: list[Json]) -> Json:
-    """What is offered for each argument of templates and prompts."""
+    """Complete each argument of templates and prompts."""
     values = {}
 
     async def complete(key: str, ref: Any, name: str) -> None:
@@ -127,7 +127,7 @@ async def complete_all(session: Any, templates: list[Json], prompts: list[Json])
 
 
 async def main() -> None:
-    """Go through the plan."""
+    """Run the plan."""
     plan = json.load(sys.stdin)
     async with open_session(plan) as (session, told):
         tools = dump(await session.list_tools())["tools"]

@@ -1,7 +1,7 @@
-"""What a client does with each server: calls whose answers are known.
+"""Scenario of a client with each server: calls with known answers.
 
-Every server is asked for something that takes a while and reports progress, for an answer with
-data, and for something that it must refuse in its contract's words; doclibrary for a picture too.
+Every server gets a slow call with progress reports, a call that returns data, and a call that it
+must refuse with its contract's error; doclibrary also a call that returns a picture.
 """
 
 import base64
@@ -27,7 +27,7 @@ MISSING = "/nothing/here.pdf"
 PNG = b"\x89PNG"
 PATIENCE_S = 60
 MOST = 5
-"""How many of the listed resources a client reads."""
+"""Number of listed resources that a client reads."""
 
 WORDS = {
     "application_ref": REF,
@@ -40,12 +40,12 @@ WORDS = {
     "folder": "/notes",
     "max_tokens": "2000",
 }
-"""What a client says for the arguments of prompts; `1` for others."""
+"""Values for the arguments of prompts; `1` for others."""
 
 
 @dataclass(frozen=True)
 class Call:
-    """A call, and what its answer has to be."""
+    """A call with a check of its answer."""
 
     tool: str
     arguments: Json
@@ -54,8 +54,8 @@ class Call:
 
 @dataclass(frozen=True)
 class Server:
-    """A server: what is asked of it, given a home and an empty folder, and what it offers after
-    that: a resource, a prompt, and something for an argument (of a template or a prompt)."""
+    """A server: its calls, given a home and an empty folder, and its offers afterwards: a resource,
+    a prompt, and a completion of an argument (of a template or a prompt)."""
 
     name: str
     calls: Callable[[Home, Path], Sequence[Call]]
@@ -69,7 +69,7 @@ class Server:
 
 
 def _data(answer: Json) -> Json:
-    """The structured answer; its text says the same, and it is no error of the protocol."""
+    """Return the structured answer; it must equal the text and not be a protocol error."""
     data: Json = answer["structuredContent"]
     [content] = answer["content"]
     assert content["type"] == "text"
@@ -86,7 +86,7 @@ def _says(key: str, value: object) -> Check:
 
 
 def _works(key: str, value: object) -> Check:
-    """It says so, and reported on the way how far it was."""
+    """Check for success with progress reports."""
 
     def check(answer: Json) -> None:
         _says(key, value)(answer)
@@ -100,7 +100,7 @@ def _works(key: str, value: object) -> Check:
 
 
 def _finds(path: Sequence[str], words: str) -> Check:
-    """The best hit is under that path, and has these words."""
+    """Check that the best hit is under that path and contains these words."""
 
     def check(answer: Json) -> None:
         hits: Any = _data(answer)
@@ -125,10 +125,10 @@ def _is_not_found(answer: Json) -> None:
 
 
 def _pages(folder: Path) -> Path:
-    """Two pages that nobody else has ingested: the folder's name is on them.
+    """Write two pages with unique content: the folder's name.
 
-    Progress is reported when they have been read. There is more to be done after that, so it
-    comes before the answer: the first version of the TypeScript SDK drops what comes with it.
+    Progress is reported after reading, well before the answer: the first version of the TypeScript
+    SDK drops progress that arrives together with the answer.
     """
     return make_pdf(folder / f"{folder.name}.pdf", [Text(PROSE), Text(f"Page of {folder.name}")])
 

@@ -1,4 +1,4 @@
-"""Tools that answer: each kind of content, an error, a log, progress, a schema."""
+"""Suite tools for each kind of content, errors, logs, progress and schemas."""
 
 import base64
 import io

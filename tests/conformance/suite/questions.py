@@ -1,5 +1,5 @@
-"""Tools that ask the client: in the midst of the call before protocol 2026, and by an answer
-that says what is wanted (`InputRequiredResult`) since."""
+"""Suite tools that request input from the client: during the call before protocol 2026, and with
+an `InputRequiredResult` since then."""
 
 from collections.abc import Callable
 from typing import Annotated, Any

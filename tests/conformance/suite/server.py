@@ -1,6 +1,6 @@
-"""The server of the suite: `python -m tests.conformance.suite.server` with MCP_API_KEY set.
+"""Server for the suite: `python -m tests.conformance.suite.server` with MCP_API_KEY set.
 
-It prints its address once it can be reached, and ends at SIGTERM.
+It prints its address once it is reachable, and exits on SIGTERM.
 """
 
 import json

@@ -207,7 +207,7 @@ print(loaded())
     assert run.stderr == ""
 
 
-def test_batches_give_way_to_queries_and_what_is_loaded_is_not_looked_through_for_cycles(
+def test_batches_have_low_priority_and_the_model_is_frozen_for_garbage_collection(
     cache_dir: Path, prepared: PreparedModel
 ) -> None:
     script = f"""
