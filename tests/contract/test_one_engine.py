@@ -160,7 +160,7 @@ def test_an_engine_of_another_version_is_detected(home: Home) -> None:
             )
     with client_of_a_lasting_engine(home):
         engine = engine_of(home)
-    # Nobody needs it any more, so it makes room.
+    # It has no clients left, so it exits.
     time.sleep(0.5)
     assert (
         daemon_client._handshake(home.path, Hello("0.0.1", "document-store", "", settings.dump()))

@@ -211,8 +211,8 @@ MALFORMED: dict[str, bytes] = {
     "deep arguments": b'{"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": '
     b'{"name": "search", "arguments": {"query": ' + b"[" * 120 + b"]" * 120 + b"}}}",
     "no number": b'{"jsonrpc": "2.0", "id": 1, "method": "ping", "params": {"x": NaN}}',
-    "an answer that nobody asked for": b'{"jsonrpc": "2.0", "id": 1, "result": {}}',
-    "an error that nobody asked for": b'{"jsonrpc": "2.0", "id": 1, "error": {}}',
+    "an unrequested answer": b'{"jsonrpc": "2.0", "id": 1, "result": {}}',
+    "an unrequested error": b'{"jsonrpc": "2.0", "id": 1, "error": {}}',
     "both": b'{"jsonrpc": "2.0", "id": 1, "result": {}, "method": "ping"}',
     "the same key twice": b'{"jsonrpc": "2.0", "id": 1, "id": 2, "method": "ping"}',
     "a call of nothing": _call(arguments={}),

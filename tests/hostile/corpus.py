@@ -17,7 +17,7 @@ def hostile_files(corpus: str) -> list[Path]:
 def take(file: Path, folder: Path) -> Iterator[Path]:
     """The file under a name that some tool takes: its own, or that of what it pretends to be.
 
-    Cases of PDF fuzzers have names of their own, and so have images of kinds that we do not read.
+    Cases of PDF fuzzers have distinct names, and so have images of unsupported formats.
     """
     if file.suffix.lower() in _EXTENSIONS:
         yield file

@@ -33,7 +33,7 @@ def test_a_change_can_be_made_to_anything(data: bytes, seed: int, change: object
 @pytest.mark.slow
 @pytest.mark.timeout(1200)
 def test_damaged_files_are_read_or_refused() -> None:
-    # In a process of its own, because the memory of all that it starts is looked at.
+    # In a separate process, because the memory of all its descendants is measured.
     options = ["--cases", str(SOME), "--sample", "0"]
     command = [sys.executable, "-m", "tests.hostile.fuzz", *options]
     run = subprocess.run(command, capture_output=True, text=True, check=False)

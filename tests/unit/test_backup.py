@@ -128,7 +128,7 @@ async def test_files_missing_from_a_backup_are_reported(tmp_path: Path) -> None:
     ]
 
 
-# Homes with something for each server, and what they must answer.
+# Homes with content for each server, and their expected answers.
 
 
 @pytest.fixture(scope="module")

@@ -53,7 +53,7 @@ async def test_operations_without_vectors_work_with_any_model(engine: Engine) ->
     assert len(await engine.get("c")) == await engine.count(EVERYTHING) == 3
     assert await engine.delete([Selector.by_ids("c", ["id 0"])]) == 1
     assert await engine.delete([EVERYTHING]) == 2
-    await write(engine)  # it is gone with its model
+    await write(engine)  # the collection is deleted with its model
     assert engine.store.model("c") == "model-b"
 
 

@@ -86,7 +86,7 @@ async def check_everything(settings: Settings) -> None:
     assert home_v1.read_registry(settings.home) == registry
 
 
-# One home, many paths.
+# Paths to one home.
 
 
 async def test_a_moved_home_answers_the_same(home: Path, tmp_path: Path, models: Path) -> None:
@@ -201,7 +201,7 @@ async def test_two_homes_on_one_volume_are_refused_by_any_path(
 async def test_a_home_without_its_chroma_folder_answers_the_same(home: Path, models: Path) -> None:
     shutil.rmtree(home / "chroma")
     await check_everything(settings_of(home, models))
-    async with open_engine(settings_of(home, models)) as engine:  # the mirror was filled again
+    async with open_engine(settings_of(home, models)) as engine:  # the mirror is complete again
         for server in CATALOG:
             assert (await call(engine, server, "verify", {}))["warnings"] == []
 
@@ -378,7 +378,7 @@ async def test_a_home_of_quinion_0_1_opens_with_all_that_it_has(
     await check_everything(settings)
     backups = list((home / "backups").iterdir())
     await check_everything(settings)
-    assert list((home / "backups").iterdir()) == backups  # it was migrated once
+    assert list((home / "backups").iterdir()) == backups  # migrated only once
     assert find_stores(home) == [home / "store"]
 
 
@@ -420,7 +420,7 @@ def set_version(path: Path, version: int) -> None:
         database.execute(f"PRAGMA user_version={version}")
 
 
-# Only the owner reads it. A run of all servers is looked at in `tests/unit/cli/test_private.py`.
+# Permissions. `tests/unit/cli/test_private.py` checks a run of all servers.
 
 
 def modes(folder: Path) -> dict[str, int]:

@@ -7,7 +7,7 @@ import pytest
 
 from quinion.runtime_tuning import NICENESS, lower_priority
 
-# In a new process: what this one has freed before would be taken first.
+# In a new process, because this one would reuse memory that it has already freed.
 SCRIPT = """
 import psutil
 from quinion.runtime_tuning import release_memory

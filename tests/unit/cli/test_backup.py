@@ -38,14 +38,14 @@ def test_a_home_is_backed_up_and_restored_elsewhere(
     assert any(name.startswith("library/originals/") for name in names)
     assert not any("chroma" in name or "models" in name for name in names)
     assert not list((filled / "backups").iterdir())
-    assert quinion("backup", str(file)).status == 2  # there already
+    assert quinion("backup", str(file)).status == 2  # already exists
 
-    assert quinion("restore", str(file)).status == 2  # nor is the home empty
+    assert quinion("restore", str(file)).status == 2  # the home is not empty
     restored = tmp_path / "restored"
     use(restored, models, monkeypatch)
     ended = quinion("restore", str(file))
     assert ended.status == 0, ended
-    ended = quinion("verify")  # before anything else has filled the mirror
+    ended = quinion("verify")  # before another command fills the mirror
     assert ended.status == 0, ended
     assert ended.out.replace("\n", " ").count("Warning:") == 1
     assert WAITING in " ".join(ended.out.split())

@@ -31,7 +31,7 @@ OTHERS = {
     "name": "Zoë",
 }
 
-# What the program `claude` does to its file, as far as it concerns us.
+# The changes of the program `claude` to its file that matter here.
 CLAUDE = """\
 #!{python}
 import json, pathlib, sys
@@ -271,7 +271,7 @@ def test_a_file_that_is_not_understood_is_left_as_it_is(
     assert ended.status == FAILED
     assert desktop.read_bytes() == content
     assert list(desktop.parent.iterdir()) == [desktop]
-    assert '"args": [' in ended.err  # what could be put there by hand
+    assert '"args": [' in ended.err  # for manual configuration
     assert ended.err.splitlines()[-1].startswith("quinion: ")
 
 
@@ -400,7 +400,7 @@ def test_addresses_of_a_running_serve_are_written(
         assert "the-token" not in find_client(client).file(None).read_text()
     assert entry["type"] == "http"
     assert quinion("connect", "cursor", "--http", "--server", "policy-kb").status == FAILED
-    # And back to being started.
+    # Back to starting a process.
     assert quinion("connect", "cursor", "--server", "document-store").status == 0
     assert set(read("cursor")["mcpServers"]["document-store"]) == {"command", "args", "env"}
 

@@ -21,7 +21,7 @@ from tests.unit.cli.conftest import Run, heed_ctrl_c
 
 FAILED, WRONG_USE, INTERRUPTED = 1, 2, 130
 QUIET_S = 1.0
-"""How long a folder is left alone before its changes are taken in."""
+"""Seconds without changes before a watched folder is indexed."""
 PATIENCE_S = 60.0
 
 
@@ -99,7 +99,7 @@ def test_searches_are_narrowed_by_filters_and_by_a_budget(quinion: Run, library:
         assert names == {name}, condition
     within = found("--budget", "60")
     assert 0 < sum(result["token_count"] for result in within) <= 60
-    # Both stores are searched when nothing says which.
+    # Both stores are searched by default.
     both = quinion("search", "bird", "--json").json
     assert set(both) == {"document-store", "docvec"}
     assert both["document-store"]["results"] == []
@@ -193,14 +193,14 @@ def watching(folder: Path) -> Iterator[Watcher]:
 def test_a_watched_folder_is_followed_until_it_is_interrupted(quinion: Run, library: Path) -> None:
     with watching(library) as watcher:
         assert watcher.counts(library) == (4, 0, 0, 0)
-        # A file that somebody is still writing is taken in once, when it is whole.
+        # A file that is still being written is indexed once, when it is complete.
         with (library / "slow.txt").open("w") as file:
             for word in ("Half", "a", "text", "becomes", "a", "whole", "one."):
                 file.write(word + "\n")
                 file.flush()
                 time.sleep(QUIET_S / 4)
         assert watcher.counts(library) == (1, 0, 0, 0)
-        # A change, a rename, a file that goes, and one that nobody asked for.
+        # A change, a rename, a deletion, and an unsupported file.
         write(library, {"handbook.md": "# All new\n\nNothing is as it was.\n", "notes.docx": "x"})
         (library / "src" / "client.py").rename(library / "moved.py")
         (library / "minutes.txt").unlink()

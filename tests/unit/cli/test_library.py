@@ -166,7 +166,7 @@ def test_an_export_opens_as_one_page(run: Run, tmp_path: Path) -> None:
         assert word in page.text
     [rows] = folder.glob("*.csv")
     assert next(csv.reader(io.StringIO(rows.read_text()))) == list(HEADER)
-    # It is never written over.
+    # Existing folders are never overwritten.
     assert run("export", SURVEY, str(folder)).status == WRONG_USE
     assert [path.name for path in folder.parent.iterdir()] == ["export"]
 

@@ -403,7 +403,7 @@ class TestTexts:
         answer = well("revise", "NPPF", *new, "--json").json
         assert answer["chunks_created"] == 5
         assert registry.get_revision("NPPF", NEW).status is RevisionStatus.ACTIVE
-        # Dates on chunks follow what is registered and edited, in the same command.
+        # The same command updates the dates on chunks.
         well("revise", "NPPF", "--label", "Third", "--from", "2026-01-01")
         assert stored() == {NEW: [20251231] * 5}
         well("edit", "NPPF", NEW, "--to", "2025-06-30")

@@ -51,12 +51,12 @@ async def use_everything(settings: Settings, folder: Path) -> None:
     await ask("document-store", "ingest_document", application_ref="A", file_path=str(letter))
     await ask("docvec", "index_file", file_path=str(folder / "notes.md"))
     await ask("doclibrary", "add_document", file_path=str(letter))
-    async with connect(settings, "doclibrary") as client:  # the picture is kept
+    async with connect(settings, "doclibrary") as client:  # the picture is cached
         arguments = {"document_slug": "letter", "page_number": 1}
         assert not (await client.call_tool("get_page_image", arguments)).is_error
     await ask("policy-kb", "ingest_policy_revision", **REVISION, file_path=str(letter))
     await ask("document-store", "back_up")
-    await ask("document-store", "verify", repair=True)  # the mirror has its files now
+    await ask("document-store", "verify", repair=True)  # creates the mirror's files
 
 
 @pytest.mark.slow
@@ -107,4 +107,4 @@ def test_only_the_owner_reads_a_restored_home(
     assert quinion("restore", str(tmp_path / "backup.tar")).status == 0
     assert quinion("verify", "--repair").status == 0
     assert find_readable(tmp_path / "restored") == []
-    assert find_readable(tmp_path / "volume") == ["755 volume"]  # it is not ours
+    assert find_readable(tmp_path / "volume") == ["755 volume"]  # not created by quinion

@@ -98,7 +98,7 @@ def test_one_without_a_text_is_drawn_lighter() -> None:
 def test_today_is_marked_where_no_bar_is() -> None:
     old, new, _ = draw(OLD, NEW)
     assert "▏" in old
-    assert "▏" not in new  # it is in force: the mark would hide a part of it
+    assert "▏" not in new  # in force: the mark would hide part of it
     future = revision("Future", date(2027, 1, 1), date(2028, 1, 1))
     assert "▏" in draw(OLD, future)[0]
 

@@ -100,7 +100,7 @@ def test_a_model_that_names_its_limit_otherwise_is_asked_again_in_its_way(
         vision.describe(png(), EQUATION)
 
 
-# What the document says is material.
+# Document text is data.
 
 
 def test_text_of_the_document_cannot_leave_its_quotes() -> None:
@@ -146,7 +146,7 @@ def test_an_answer_may_come_in_several_forms(server: VisionServer, content: obje
     assert make(server).describe(png(), CHART).description == "A map."
 
 
-# What passes, and what does not.
+# Transient and permanent errors.
 
 
 @pytest.mark.parametrize("fault", [refuse(502), refuse(503), refuse(429), drop, cut])

@@ -49,7 +49,7 @@ async def test_a_picture_is_made_once_and_kept(engine: Engine, file: str, tmp_pa
     made = await pictures.page(file, KEY, 1)
     assert Image.open(io.BytesIO(made)).format == "PNG"
     assert kept(tmp_path) == ["page-1.png"]
-    # The file is not asked again.
+    # The file is not read again.
     assert await pictures.page("/not/there", KEY, 1) == made
 
 
@@ -74,7 +74,7 @@ async def test_the_ones_longest_unseen_go_when_there_are_too_many(
         await pictures.page(file, key, 1)
         old = tmp_path / "kept" / key / "page-1.png"
         os.utime(old, (age, age))
-    await pictures.page(file, KEY, 1)  # seen again
+    await pictures.page(file, KEY, 1)  # used again
     await pictures.page(file, "c" * 64, 1)
     assert owners(tmp_path / "kept") == {KEY, "c" * 64}
 

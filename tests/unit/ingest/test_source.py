@@ -98,7 +98,7 @@ def test_a_file_that_was_just_touched_is_hashed_again(
     before = digests(file)
     monkeypatch.setattr("quinion.ingest.source.hash_file", lambda _: "another")
     assert (before, digests(file)) == (EMPTY_SHA256, "another")
-    # Once it has been left alone for a while, it is hashed no more.
+    # A file that has not changed for a while is not hashed again.
     monkeypatch.setattr("time.time", lambda: file.stat().st_ctime + 10)
     assert digests(file) == "another"
     monkeypatch.setattr("quinion.ingest.source.hash_file", lambda _: "not called")

@@ -64,7 +64,7 @@ async def test_the_registry_is_authoritative_and_chunk_counts_are_corrected(tmp_
             f"NPPF {revision.revision_id}",
             f"NPPF {revision.revision_id}",
         ]
-        # Chunks that nobody has registered are named, and stay.
+        # Unregistered chunks are reported and kept.
         problems = await find_problems(knowledge)
         assert [line.partition(":")[0] for line in problems] == ["of nobody 0", "of nobody 1"]
         assert await repair(knowledge) == []

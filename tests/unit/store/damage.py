@@ -18,9 +18,9 @@ from quinion.store.factory import StorePlace, open_store
 from quinion.store.rebuild import RebuildReport, rebuild
 
 COUNT = 1_500
-"""So many that Chroma writes its graph."""
+"""Enough records for Chroma to write its graph."""
 KEPT = COUNT - 1
-"""The records that the filled store has, in both collections."""
+"""Records of the filled store, in both collections."""
 DIMENSIONS = 64
 WIDTH = 4 * DIMENSIONS
 """Bytes of a vector."""

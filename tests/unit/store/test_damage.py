@@ -40,7 +40,7 @@ STORE = ["store/store.db", "store/1.vectors", "store/1.codes", "store"]
 PARTS = [*STORE, "chroma"]
 EVERY = list(HealthCheck)
 PHASES = (Phase.explicit, Phase.reuse, Phase.generate)
-"""Each example takes seconds: there is no time to look for a simpler one."""
+"""No shrinking, because each example takes seconds."""
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -99,10 +99,10 @@ def check_one(intact: Path, answers: Answers, part: str, kind: str, where: float
         if (home / "store").exists():
             check_before(home, answers)
             report = make_intact(home)
-        else:  # it opens like a new home, and its user wonders
+        else:  # it opens like a new home
             check(home)
             report = rebuild(place_of(home))
-        assert report.lost == []  # the other copy was left alone
+        assert report.lost == []  # the other copy is intact
         found = Answers(ask(home))
         assert found[:-1] == answers[:-1]
         assert check(home) == ([], [])
@@ -216,7 +216,7 @@ def test_two_damages_are_repaired_or_what_is_lost_is_named(
         home = copy_home(intact, Path(name) / "home")
         for one in (first, second):
             damage_one(home, **one)
-        # Nobody can tell an empty home from one that was emptied.
+        # An emptied home is indistinguishable from a new one.
         assume((home / "store").exists())
         is_cut = not database_of(home).exists() or (
             database_of(home).stat().st_size < database_of(intact).stat().st_size

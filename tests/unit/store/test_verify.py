@@ -108,7 +108,7 @@ def test_a_store_in_memory_has_nothing_to_check() -> None:
         assert store.check(COLLECTION).problems == ()
 
 
-# Records, which are repaired from the mirror.
+# Records, repaired from the mirror.
 
 RECORDS: dict[str, tuple[Callable[[Path], object], str]] = {
     "a bit of a vector is flipped": (
@@ -215,7 +215,7 @@ QUICK = {
     "postings are missing",
     "the codes are deleted",
 }
-"""Those that are tried every time."""
+"""Cases that are always tested."""
 
 
 def each(cases: dict[str, Any]) -> list[Any]:
@@ -407,7 +407,7 @@ def test_an_undecodable_record_is_an_error_with_advice(home: Path) -> None:
         assert store.get(COLLECTION, ids=["id 5"]) == [make_record(5)]
 
 
-# A database that SQLite finds damaged.
+# A database that SQLite reports as damaged.
 
 
 def find_problems(home: Path) -> list[str]:
@@ -490,7 +490,7 @@ def test_a_store_whose_database_is_lost_is_rebuilt_from_the_mirror(
     damage(home)
     with pytest.raises(StoreUnavailable, match="quinion rebuild"):
         problems, _ = check(home)
-        raise StoreUnavailable("\n".join(problems))  # it was opened, and says what to do
+        raise StoreUnavailable("\n".join(problems))  # it opens; the message has advice
     report = rebuild(place_of(home))
     assert (report.records, report.lost, report.problems) == (KEPT, [], [])
     aside = report.aside[0]
@@ -576,7 +576,7 @@ def test_data_without_an_intact_copy_is_reported_as_lost(home: Path) -> None:
     delete_from_chroma(home, "id 31")
     report = rebuild(place_of(home))
     assert (report.records, report.lost) == (KEPT - 1, ["texts: id 31"])
-    assert (report.aside[0] / "store.db").exists()  # it still has what is left of the record
+    assert (report.aside[0] / "store.db").exists()  # it still has the rest of the record
     assert check(home) == ([], [])
 
 
@@ -722,7 +722,7 @@ def test_a_rebuild_that_was_interrupted_in_the_middle_is_begun_again(
     assert not (home / "store.rebuilt").exists()
 
 
-# A mirror that is damaged, too.
+# A damaged mirror as well.
 
 
 def misread_in_chroma(home: Path) -> None:

@@ -36,7 +36,7 @@ def test_a_link_on_the_way_is_not_followed(file: Path, above: int) -> None:
     there = Path(str(part).replace("inside", "outside", 1))
     part.rename(part.with_name("aside"))
     part.symlink_to(there)
-    assert file.read_text() == "a secret"  # by its name
+    assert file.read_text() == "a secret"  # opened by name
     with pytest.raises(OSError, match=r"(?i)symbolic|directory"):
         read(file)
 

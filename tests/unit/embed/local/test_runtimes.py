@@ -171,7 +171,7 @@ def test_an_unavailable_engine_is_reported(
     embedder = LocalEmbedder(own_cache, numerics=None)
     with pytest.raises(BadSetting, match=rf"{numerics}.*quinion\[fast\]"):
         embedder.embed(TEXTS)
-    # What is there can still be searched.
+    # Existing collections can still be searched.
     assert embedder.embed_query("parking").shape == (384,)
 
 
@@ -247,7 +247,7 @@ print("all have ended")
 
 
 @pytest.mark.parametrize("numerics", FASTER)
-@pytest.mark.parametrize("attempt", [1, 2, 3])  # what is looked for happens in one of three
+@pytest.mark.parametrize("attempt", [1, 2, 3])  # the race happens in one of three attempts
 def test_the_first_texts_may_come_from_many_threads(
     own_cache: Path, numerics: Numerics, attempt: int
 ) -> None:

@@ -156,7 +156,7 @@ def test_a_stopped_server_is_reported_immediately(make: Make) -> None:
         embedder.embed_query("still there?")
 
 
-# What passes.
+# Transient errors.
 
 
 @pytest.mark.parametrize("fault", [refuse(502), refuse(503), refuse(429), drop, cut])
@@ -243,7 +243,7 @@ def test_a_server_that_asks_for_more_time_than_there_is_is_not_waited_for(
     assert time.monotonic() - begin < 5
 
 
-# What does not.
+# Permanent errors.
 
 
 @pytest.mark.parametrize("fault", [hang, drip])
@@ -440,7 +440,7 @@ def test_many_threads_can_load_embed_and_search_at_once(
             np.testing.assert_allclose(query, expected[number], atol=1e-6)
 
 
-# The way there.
+# Connection settings.
 
 
 def test_a_proxy_is_not_asked_for_this_machine(

@@ -76,7 +76,7 @@ def added(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, int]:
             await DocumentAdder(library).add(str(paper), no_progress)
             elements = await library.elements(SLUG)
             assert [one.element.label for one in elements] == LABELS
-            for one in elements:  # their pictures are kept, and need no worker later
+            for one in elements:  # caches the pictures, so that no worker is needed later
                 await library.show_element(one)
 
     with vision_server() as server:
@@ -259,7 +259,7 @@ async def test_progress_is_reported_for_each_element(home: Path, server: VisionS
     assert "described (1) on page 1, " in " ".join(words for _, _, words in told)
 
 
-# What goes wrong.
+# Failures.
 
 
 async def test_descriptions_before_a_failure_are_kept(home: Path, server: VisionServer) -> None:

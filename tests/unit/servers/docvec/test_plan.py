@@ -35,7 +35,7 @@ def test_another_content_at_a_known_path_is_a_change() -> None:
 
 
 def test_a_copy_of_what_another_file_had_before_it_changed_is_new() -> None:
-    # In whichever order they are found: /b has what /a is indexed with, and /a will lose it.
+    # In any order: /b has the content that /a is indexed with, and /a changes.
     for found in ({"/a": "2", "/b": "1"}, {"/b": "1", "/a": "2"}):
         made = plan(found, {"/a": "1"})
         assert (paths(made.new), paths(made.changed)) == (["/b"], ["/a"])
@@ -68,7 +68,7 @@ DISKS = st.dictionaries(st.sampled_from([f"/{c}" for c in "abcdef"]), st.sampled
 def test_afterwards_each_content_on_the_disk_is_indexed_once_under_a_path_that_has_it(
     disk: dict[str, str], before: dict[str, str], seen: set[str]
 ) -> None:
-    # Indexed is what an earlier run left: each content under one path.
+    # The index contains the result of an earlier run: each content under one path.
     known = {path: sha for sha, path in {sha: path for path, sha in before.items()}.items()}
     found = {path: sha for path, sha in disk.items() if path in seen}
     made = plan(found, known, set(known) - set(disk))

@@ -160,7 +160,7 @@ def test_records_that_cannot_be_read_are_named_and_the_others_are_imported(
 ) -> None:
     add(source, *range(6))
     with closing(sqlite3.connect(source / DATABASE)) as database, database:
-        # Chroma has the vectors of its last thousand records in this table alone.
+        # This table has the only copy of the vectors of Chroma's last thousand records.
         database.execute("DELETE FROM embeddings_queue WHERE id = 'id 4'")
     report = import_chroma(store, source, REQUIRED)
     assert report == ImportReport({NAME: Imported(5, unreadable=["id 4"])})

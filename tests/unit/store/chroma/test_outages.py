@@ -42,7 +42,7 @@ from tests.unit.store.chroma.chromas import (
 Harm = Callable[[Path], object]
 FEW = 20
 MANY = 1_200
-"""So many that Chroma writes its graph."""
+"""Enough records for Chroma to write its graph."""
 
 
 @pytest.fixture(scope="module")
@@ -224,7 +224,7 @@ def check_recovery(home: Path) -> None:
     with mirrored_store(home) as store:
         use(store)
     with mirrored_store(home) as store:
-        # It may take two deaths of Chroma's process to see what is wrong.
+        # Detecting the damage may take two crashes of Chroma's process.
         eventually(lambda: not store.check(NAME, repair=True).warnings)
         assert store.check("others", repair=True).warnings == ()
         ours = read_store(store)
@@ -348,7 +348,7 @@ def check_outage(
             [warning] = report.warnings
             assert "The Chroma mirror is not current and is updated later" in warning
             assert words in warning
-        # The same words are logged once, however often it is tried.
+        # The same message is logged once, regardless of the number of attempts.
         assert len([one for one in caplog.messages if words in one]) == 1
     with mirrored_store(home, mirror) as store:
         assert count_entries(store) == entries
@@ -434,7 +434,7 @@ def test_a_server_that_stops_answering_costs_a_warning_until_it_answers(
     caplog: pytest.LogCaptureFixture,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(process, "SERVER_TIMEOUT_S", 5.0)  # longer than it takes to start
+    monkeypatch.setattr(process, "SERVER_TIMEOUT_S", 5.0)  # longer than its start
 
     @contextmanager
     def pause(server: ChromaServer) -> Iterator[None]:
@@ -449,7 +449,7 @@ def test_a_server_that_stops_answering_costs_a_warning_until_it_answers(
         with mirrored_store(fresh, server.url) as store:
             write(store, 7)
             eventually(lambda: count_entries(store) == 0)
-            with pause(server):  # the connection is there already
+            with pause(server):  # already connected
                 write(store, 8)
                 eventually(lambda: caplog.messages[-1:] and "timed out" in caplog.messages[-1])
             eventually(lambda: count_entries(store) == 0)

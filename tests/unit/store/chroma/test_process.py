@@ -313,7 +313,7 @@ def test_a_database_that_another_program_keeps_locked_is_an_error_and_no_damage(
         put(first, 0)
     with closing(sqlite3.connect(folder / DATABASE)) as other, monkeypatch.context() as patch:
         other.execute("BEGIN EXCLUSIVE")
-        patch.setattr(process, "COMMAND", NEVER_ANSWERS)  # Chroma waits for the lock without end
+        patch.setattr(process, "COMMAND", NEVER_ANSWERS)  # Chroma waits for the lock forever
         patch.setattr(process, "TIMEOUT_S", 0.3)
         for _ in range(2):
             with pytest.raises(StoreUnavailable, match="timed out") as failure:

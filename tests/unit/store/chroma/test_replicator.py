@@ -310,7 +310,7 @@ class TestAHomeThatIsOnlyRead:
             assert len(store.get(NAME)) == 3
             assert len(store.search_vectors(NAME, make_vectors([0])[0], 2)) == 2
         assert calls == []
-        with mirrored_store(home):  # nor does closing it mean that the next one has to look
+        with mirrored_store(home):  # nor does closing require a check at the next start
             pass
         assert calls == []
 
@@ -560,7 +560,7 @@ CHANGES = st.lists(
 @pytest.mark.slow
 @pytest.mark.timeout(900)
 @settings(
-    # Few: each starts processes with Chroma, which takes seconds on a slow machine.
+    # Few examples: each starts Chroma processes, which takes seconds on a slow machine.
     max_examples=15,
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )

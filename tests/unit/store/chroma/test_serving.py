@@ -91,7 +91,7 @@ async def ingest_everywhere(settings: Settings, letter: Path, calls: list[Call])
 def test_an_ingest_makes_no_call_to_chroma_before_its_answer(
     settings: Settings, letter: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # Not even that comparison which is due some seconds after the start falls into it.
+    # This excludes the comparison some seconds after the start.
     monkeypatch.setattr(replicator, "QUIET_S", 600.0)
     calls = watch_calls(monkeypatch)
     ours = anyio.run(ingest_everywhere, settings, letter, calls)

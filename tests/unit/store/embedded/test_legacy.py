@@ -78,7 +78,7 @@ def list_files(home: Path) -> dict[str, bytes]:
     }
 
 
-# Where the ledger is found.
+# Location of the ledger.
 
 
 def test_every_record_and_vector_is_kept(home: Path) -> None:
@@ -161,7 +161,7 @@ def test_a_store_that_is_there_is_left_alone(home: Path) -> None:
     assert (home / "ledger" / "12345678").exists()
 
 
-# What is left of the old layout.
+# Leftovers of the old layout.
 
 
 def test_small_files_are_copied_before_anything_is_changed(home: Path) -> None:
@@ -236,7 +236,7 @@ def test_an_empty_journal_is_fine(home: Path) -> None:
     assert adopt_and_read(home) == home_v1.expected_content()
 
 
-# Operations that were not finished.
+# Unfinished operations.
 
 
 def begin(home: Path, traces: list[Any], backup: str = "", place: str = "") -> None:
@@ -315,7 +315,7 @@ def test_a_replacement_that_was_not_finished_is_undone(unpacked: Path, home: Pat
     path = save_aside(home, "aa.npz", [(CHUNKS, old, vectors), (CHUNKS, [], nothing)])
     first = old[0].id
     begin(home, [[CHUNKS, [["document_id", DOCUMENT]], []], [CHUNKS, [], [first, "new"]]], path)
-    # One chunk has its new text, with a checksum that fits; the others are deleted already.
+    # One chunk has its new text with a valid checksum; the others are already deleted.
     new = Record(first, "a new text", old[0].metadata)
     with closing(EmbeddedStore(home.parent / "scratch")) as scratch:
         with scratch.transaction() as transaction:

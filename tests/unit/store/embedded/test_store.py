@@ -123,7 +123,7 @@ def test_freed_slots_are_not_used_while_an_older_snapshot_is_read(tmp_path: Path
         slots = [slot for (slot,) in database.execute("SELECT slot FROM records ORDER BY number")]
         assert slots == [0, 1, 2]
     assert read_slots(store) == [40, 41, 42]
-    # The reader is gone, and so is the reason to keep them.
+    # The reader is closed, so the slots can be reclaimed.
     end = used(tmp_path)
     for number in range(50, 100, 10):
         write_numbers(store, number, number + 1, number + 2)

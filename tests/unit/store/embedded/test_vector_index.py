@@ -172,7 +172,7 @@ def test_a_truncated_file_of_vectors_is_an_error_and_not_zeros(tmp_path: Path, p
         again.get_with_vectors(Selector.everything("c"))
     with pytest.raises(StoreUnavailable, match="damaged"):
         write(again, "c", records(301), vectors(301))
-    assert len(again.get("c")) == 300  # what needs no vectors is answered
+    assert len(again.get("c")) == 300  # reads without vectors succeed
     assert len(again.check("c").problems) > 0
 
 

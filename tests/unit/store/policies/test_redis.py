@@ -39,7 +39,7 @@ REVISION_FIELDS = {
     *("file_path", "file_size_bytes", "page_count", "chunk_count", "notes", "created_at"),
     *("ingested_at", "error"),
 }
-# What a program that keeps to the spec, and to no more, might write.
+# Valid data by the spec, as another program might write it.
 FOREIGN = {
     "revision_id": "rev_NPPF_2021_07",
     "source": "NPPF",
@@ -381,7 +381,7 @@ class TestKilled:
             assert all(isinstance(error, RegistryUnavailable) for error in errors)
             server.start()
             self.check(server, made)
-            # The pool's connections were to the dead one; the next call makes new ones.
+            # The pool's connections are dead; the next call opens new ones.
             assert set(made) <= {known.revision_id for known in registry.list_revisions("NPPF")}
             registry.close()
 
