@@ -1,4 +1,4 @@
-"""Writer of `docs/benchmarks.md`; the whole file is generated."""
+"""Writer of `docs/benchmarks.md`; the entire file is generated."""
 
 import os
 import platform
