@@ -32,7 +32,7 @@ from quinion.store.lock import read_holder
 
 ROOT = Path(__file__).parents[1]
 LONGEST_ANSWER = 1 << 24
-OUR_PACKAGES = ("quinion", "onnxruntime", "ctranslate2", "openvino", "chromadb", "pymupdf", "mcp")
+OUR_PACKAGES = ("quinion", "onnxruntime", "ctranslate2", "chromadb", "pymupdf", "mcp")
 """Packages whose versions are reported, if installed."""
 LEAVING_S = 60.0
 

@@ -92,7 +92,7 @@ class Stage:
             str(path.relative_to(home))
             for path in (home / LIBRARY_FOLDER).rglob("*")
             # Uncertain files after a failure are resolved at the next start.
-            if path.is_file() and path.suffix != IN_DOUBT
+            if path.is_file() and path.suffix != UNLISTED
         )
 
 

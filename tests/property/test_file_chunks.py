@@ -236,7 +236,7 @@ def check_names(text: str, chunks: Sequence[FileChunk]) -> None:
 
 @settings(suppress_health_check=[HealthCheck.too_slow])
 @given(modules, MEASURES, SIZES)
-def test_python_passages_have_the_names_of_their_definitions(
+def test_python_chunks_have_the_names_of_what_they_are_in(
     text: str, measure: Measure, size: int
 ) -> None:
     chunks = split_file_text(text, Format.CODE, measure, size)

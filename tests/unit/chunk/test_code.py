@@ -25,7 +25,7 @@ def names(text: str, size: int = SIZE) -> list[tuple[str, str, int, int]]:
     ]
 
 
-def test_functions_methods_and_code_between_them_have_separate_passages() -> None:
+def test_functions_methods_and_what_is_between_them_have_their_own_chunks() -> None:
     text = '''
         """The module."""
         import os
@@ -65,7 +65,7 @@ def test_keys_that_do_not_apply_are_left_out() -> None:
     assert chunk.metadata == {"start_line": 1, "end_line": 1}
 
 
-def test_decorators_and_comments_belong_to_their_definition() -> None:
+def test_decorators_and_comments_belong_to_what_they_stand_on() -> None:
     text = """
         x = 1  # of x
 
@@ -90,7 +90,7 @@ def test_decorators_and_comments_belong_to_their_definition() -> None:
     assert names(text) == [("", "", 1, 1), ("", "f", 3, 13), ("", "g", 15, 19)]
 
 
-def test_nested_names_are_qualified() -> None:
+def test_names_of_what_is_nested_are_qualified() -> None:
     text = """
         class Outer:
             "Doc."
@@ -252,9 +252,9 @@ def test_comments_alone_are_kept() -> None:
     ],
     ids=["syntax", "python 2", "nul", "surrogate", "too deep", "too many elifs", "too long"],
 )
-def test_invalid_code_is_split_by_lines(text: str) -> None:
+def test_what_cannot_be_parsed_is_split_by_its_lines(text: str) -> None:
     chunks = split_code(text, by_words, 64)
-    assert {key for passage in chunks for key in passage.metadata} == {"start_line", "end_line"}
+    assert {key for chunk in chunks for key in chunk.metadata} == {"start_line", "end_line"}
     assert chunks[-1].metadata["end_line"] == len(text.rstrip("\n").split("\n"))
 
 

@@ -63,7 +63,7 @@ def test_underlined_headings_are_headings() -> None:
         "\\# no heading",
     ],
 )
-def test_text_that_resembles_a_heading_is_not_a_heading(block: str) -> None:
+def test_what_only_looks_like_a_heading_is_none(block: str) -> None:
     assert paths(f"# Real\n\n{block}\n\nafter\n") == [("Real", 1)]
 
 
@@ -94,7 +94,7 @@ def test_a_title_without_end_is_cut_short_in_the_path_only() -> None:
     assert all(len(str(chunk.metadata["header_path"])) == 200 for chunk in chunks)
 
 
-def test_front_matter_is_a_separate_passage() -> None:
+def test_front_matter_is_a_chunk_of_its_own() -> None:
     text = "---\ntitle: A\n# comment: b\n---\n# Heading\n\ntext\n"
     chunks = split(text)
     assert chunks[0].text == "---\ntitle: A\n# comment: b\n---"
@@ -140,7 +140,7 @@ def test_a_long_path_loses_its_outer_parts_first() -> None:
         "> quoted\n> more\n>\n> " + words(10),
     ],
 )
-def test_a_block_that_fits_is_not_split(block: str) -> None:
+def test_a_block_that_fits_is_kept_whole(block: str) -> None:
     text = f"# Title\n\n{words(30)}\n\n{block}\n\n{words(30)}\n"
     assert any(block.strip() in chunk.text for chunk in split(text))
 
@@ -162,7 +162,7 @@ def test_a_long_list_is_cut_between_items() -> None:
     assert all(chunk.text.startswith("- item") for chunk in chunks[1:])
 
 
-def test_a_heading_stays_with_the_following_text() -> None:
+def test_a_heading_stays_with_what_follows_it() -> None:
     text = f"# Title\n\n```\n{'x = 1' + chr(10)}{('y = 2' + chr(10)) * 40}```\n"
     assert split(text)[0].text.startswith("# Title\n\n```\nx = 1")
 
@@ -192,7 +192,7 @@ def test_an_anchor_goes_with_the_heading_after_it() -> None:
     ],
     ids=lambda text: repr(text[:6]),
 )
-def test_pathological_input_is_split_quickly(text: str) -> None:
+def test_what_is_written_to_keep_parsers_busy_does_not(text: str) -> None:
     chunks = split(text, 254)
-    kept = sum(len("".join(passage.text.split())) for passage in chunks)
+    kept = sum(len("".join(chunk.text.split())) for chunk in chunks)
     assert kept == len("".join(text.split()))

@@ -22,9 +22,9 @@ def split(*texts: str, size: int = 20) -> list[FileChunk]:
         (8, ["start", "middle", "middle", "end"]),
     ],
 )
-def test_a_passage_has_its_position_on_the_page(sentences: int, positions: list[str]) -> None:
+def test_a_chunk_says_where_on_its_page_it_is(sentences: int, positions: list[str]) -> None:
     chunks = split(SENTENCE * sentences)
-    assert [passage.metadata["page_position"] for passage in chunks] == positions
+    assert [chunk.metadata["page_position"] for chunk in chunks] == positions
 
 
 def test_a_chunk_never_goes_from_one_page_to_the_next() -> None:
@@ -46,12 +46,12 @@ def test_an_empty_page_has_no_chunks_and_others_keep_their_numbers() -> None:
     assert chunk.heading == ""
 
 
-def test_a_sentence_across_printed_lines_is_not_split() -> None:
+def test_a_sentence_is_kept_whole_over_printed_lines() -> None:
     lines = "one two three four five. six seven\neight nine ten eleven. twelve thirteen\n" * 3
     assert all(chunk.text.endswith(".") for chunk in split(lines)[:-1])
 
 
-def test_every_passage_of_a_page_has_the_amount_of_hidden_text() -> None:
+def test_every_chunk_of_a_page_knows_how_much_is_hidden_on_it() -> None:
     pages = [
         Page(1, SENTENCE, Method.TEXT_LAYER),
         Page(2, SENTENCE * 3, Method.TEXT_LAYER, hidden=46),

@@ -1,4 +1,4 @@
-"""`quinion policy …`, run in this process."""
+"""`quinion policy …`, from the arguments to the exit status, in this process."""
 
 import os
 from collections.abc import Iterator
@@ -26,7 +26,7 @@ BAD_DATES = ["2024-02-30", "20240315", "15/03/2024", ""]
 
 @pytest.fixture
 def run(quinion: Run) -> Run:
-    """Runner of `quinion policy` with arguments; `typed` is the user's input."""
+    """Runs `quinion policy` with these arguments; `typed` is what its user types."""
 
     def execute(*arguments: str, typed: str = "") -> Ended:
         return quinion("policy", *arguments, typed=typed)
@@ -36,7 +36,7 @@ def run(quinion: Run) -> Run:
 
 @pytest.fixture
 def well(run: Run) -> Run:
-    """Runner of `quinion policy` for commands that must succeed."""
+    """The same, for commands that succeed."""
 
     def execute(*arguments: str, typed: str = "") -> Ended:
         ended = run(*arguments, typed=typed)
@@ -56,7 +56,7 @@ def registry(home: Path) -> Iterator[PolicyRegistry]:
 
 @pytest.fixture
 def nppf(well: Run, registry: PolicyRegistry) -> PolicyRegistry:
-    """The spec's example: two revisions, ready without a text, so that no file is read."""
+    """The spec's example: two revisions, ready without a text, so that nothing need be read."""
     well(*CREATE)
     for label, start, revision_id in (
         ("September 2023", "2023-09-05", OLD),
@@ -69,7 +69,7 @@ def nppf(well: Run, registry: PolicyRegistry) -> PolicyRegistry:
 
 @pytest.fixture
 def file(home: Path, models: Path, tmp_path: Path) -> Path:
-    """A PDF of five chunks, and a home with the model."""
+    """A PDF of five chunks, and a home that can read it."""
     home.mkdir(exist_ok=True)
     (home / "models").symlink_to(models)
     return leaflet(tmp_path / "policy.pdf", "A")
@@ -80,7 +80,7 @@ def contents(registry: PolicyRegistry) -> object:
 
 
 def stored() -> dict[str, list[int]]:
-    """Count the chunks of each revision by the last day in their metadata."""
+    """The chunks of each revision, by the last day that they carry."""
 
     async def read() -> dict[str, list[int]]:
         async with open_engine(Settings.from_environment()) as engine:
@@ -94,7 +94,7 @@ def stored() -> dict[str, list[int]]:
 
 
 def refused(ended: Ended, status: int, *words: str) -> None:
-    """Assert that a command fails with a one-line message."""
+    """One line says what is wrong."""
     assert ended.status == status, ended
     assert ended.out == ""
     [line] = filter(None, ended.err.splitlines())
@@ -152,7 +152,7 @@ class TestRevise:
         assert (revision.version_label, revision.period) == ("December 2024", "from 2024-12-12")
         assert revision.status is RevisionStatus.PROCESSING
 
-    def test_the_superseded_revision_is_reported(self, well: Run, nppf: PolicyRegistry) -> None:
+    def test_it_prints_which_revision_ends_earlier(self, well: Run, nppf: PolicyRegistry) -> None:
         ended = well("revise", "NPPF", "--label", "Third", "--from", "2026-01-01")
         assert ended.out == f"Registered rev_NPPF_2026_01. {NEW} ends on 2025-12-31.\n"
         assert nppf.get_revision("NPPF", NEW).effective_to == date(2025, 12, 31)
@@ -271,7 +271,7 @@ class TestDelete:
         refused(run("delete", "NPPF", NEW, "--yes"), FAILED, NEW)
         assert contents(nppf) == before
 
-    def test_unknown_policies_are_refused_without_a_question(
+    def test_what_is_not_there_is_refused_without_a_question(
         self, run: Run, nppf: PolicyRegistry
     ) -> None:
         refused(run("delete", "NPPF", "rev_NPPF_1999_01"), FAILED, "rev_NPPF_1999_01")
@@ -279,7 +279,7 @@ class TestDelete:
 
 
 class TestLists:
-    def test_an_empty_list_of_policies_shows_the_next_step(self, well: Run) -> None:
+    def test_no_policies_say_what_to_do(self, well: Run) -> None:
         assert "quinion policy create" in well("list").out
         assert well("list", "--json").json == []
 
@@ -307,7 +307,7 @@ class TestLists:
         assert [revision["revision_id"] for revision in listed] == [NEW, OLD]
         assert (listed[0]["effective_to"], listed[1]["effective_to"]) == (None, "2024-12-11")
 
-    def test_a_policy_without_revisions_shows_the_next_step(self, well: Run) -> None:
+    def test_a_policy_without_revisions_says_what_to_do(self, well: Run) -> None:
         well(*CREATE)
         assert "quinion policy revise" in well("revisions", "NPPF").out
         assert well("revisions", "NPPF", "--json").json == []
@@ -403,7 +403,7 @@ class TestTexts:
         answer = well("revise", "NPPF", *new, "--json").json
         assert answer["chunks_created"] == 5
         assert registry.get_revision("NPPF", NEW).status is RevisionStatus.ACTIVE
-        # The same command updates the dates on chunks.
+        # Dates on chunks follow what is registered and edited, in the same command.
         well("revise", "NPPF", "--label", "Third", "--from", "2026-01-01")
         assert stored() == {NEW: [20251231] * 5}
         well("edit", "NPPF", NEW, "--to", "2025-06-30")
@@ -416,7 +416,7 @@ class TestTexts:
         well("ingest", "NPPF", OLD, file.name)
         assert nppf.get_revision("NPPF", OLD).file_path == file
 
-    def test_an_unreadable_file_fails_with_the_reason(
+    def test_a_file_that_can_t_be_read_fails_and_says_why(
         self, run: Run, nppf: PolicyRegistry, file: Path, tmp_path: Path
     ) -> None:
         damaged = truncated_pdf(tmp_path / "damaged.pdf")

@@ -1,4 +1,4 @@
-"""Caption detection on hand-made page layouts."""
+"""Captions on sheets made by hand: what is a row's place and print, and what follows from it."""
 
 import pytest
 
@@ -54,11 +54,11 @@ def test_a_caption_is_known_by_its_first_words(text: str, label: str) -> None:
         "Tables are given below",
     ],
 )
-def test_a_mention_is_not_a_caption(text: str) -> None:
-    assert labels(sheet(row(text, 100))) == []
+def test_a_mention_is_none(text: str) -> None:
+    assert labels(layout(row(text, 100))) == []
 
 
-def test_a_continuation_line_is_not_a_caption() -> None:
+def test_a_line_that_runs_on_from_the_one_above_is_none() -> None:
     above = row(
         "a long line of running text that goes to the very end of its column, as seen in", 88
     )

@@ -49,8 +49,10 @@ def test_code_is_no_formula() -> None:
     assert labels(code) == []
 
 
-def test_areas_of_other_elements_are_skipped() -> None:
-    page = Sheet(1, FRAME, (formula("x = a", 100), number("(1)", 100)), body=Style("CMR10", 10.0))
+def test_what_is_taken_is_left_alone() -> None:
+    page = PageLayout(
+        1, FRAME, (formula("x = a", 100), number("(1)", 100)), body=Style("CMR10", 10.0)
+    )
     assert find_equations(page, [Box(60, 90, 530, 120)]) == []
 
 

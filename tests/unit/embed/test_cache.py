@@ -1,4 +1,4 @@
-"""LRU cache of vectors by text: exact keys, bounded size, thread-safe."""
+"""The cache of vectors is exact, bounded by its capacity, and thread-safe."""
 
 from collections import OrderedDict
 from collections.abc import Sequence
@@ -32,10 +32,10 @@ def vectors_of(texts: Sequence[str], number: int = 0) -> Vectors:
     capacity=st.integers(1, 4),
     steps=st.lists(st.tuples(st.booleans(), st.lists(TEXTS, max_size=6, unique=True))),
 )
-def test_the_most_recently_used_vectors_are_kept(
-    room: int, steps: list[tuple[bool, list[str]]]
+def test_it_keeps_the_most_recently_used(
+    capacity: int, steps: list[tuple[bool, list[str]]]
 ) -> None:
-    remembered, expected = Remembered(room, DIMENSIONS), OrderedDict[str, Vectors]()
+    cache, expected = EmbeddingCache(capacity, DIMENSIONS), OrderedDict[str, Vectors]()
     for number, (keeps, texts) in enumerate(steps):
         if keeps:
             cache.put(texts, vectors_of(texts, number))
@@ -53,11 +53,11 @@ def test_the_most_recently_used_vectors_are_kept(
                 expected.move_to_end(text)
 
 
-def test_returned_vectors_are_copies() -> None:
-    remembered = Remembered(1, DIMENSIONS)
-    remembered.keep(["a"], vectors_of(["a"]))
-    remembered.recall(["a"])["a"][:] = 0
-    np.testing.assert_array_equal(remembered.recall(["a"])["a"], vector_of("a"))
+def test_a_cached_vector_is_a_copy() -> None:
+    cache = EmbeddingCache(1, DIMENSIONS)
+    cache.put(["a"], vectors_of(["a"]))
+    cache.get(["a"])["a"][:] = 0
+    np.testing.assert_array_equal(cache.get(["a"])["a"], vector_of("a"))
 
 
 def test_many_threads_never_get_the_vector_of_another_text() -> None:

@@ -1,4 +1,4 @@
-"""Resource URIs, and the errors for invalid ones."""
+"""Addresses of resources, and what a server says of wrong ones."""
 
 import pytest
 from hypothesis import given
@@ -47,7 +47,7 @@ def anyio_backend() -> str:
 
 @pytest.fixture
 def server() -> ReadableServer:
-    """A server with resources and prompts that fail in different ways."""
+    """A server with resources and prompts that fail, each in a way of its own."""
     server = ReadableServer("test", title="Test", instructions="", tools=[], icon=None)
 
     @server.resource("test://fixed")
@@ -86,7 +86,9 @@ async def read(server: ReadableServer, uri: str) -> str:
 
 @pytest.mark.parametrize("template", TEMPLATES)
 @given(st.data())
-def test_uri_parameters_survive_a_round_trip(template: str, data: st.DataObject) -> None:
+def test_whatever_is_put_into_an_address_comes_out_of_it(
+    template: str, data: st.DataObject
+) -> None:
     parsed = UriTemplate.parse(template)
     values = {name: data.draw(NAMES, label=name) for name in parsed.variable_names}
     filled = fill_uri(template, **values)
@@ -94,9 +96,9 @@ def test_uri_parameters_survive_a_round_trip(template: str, data: st.DataObject)
     assert parsed.match(filled) == values
 
 
-def test_a_complete_text_has_no_continuation_line() -> None:
-    assert go_on("All of it.", None) == "All of it."
-    assert go_on("Some of it.", "test://2").endswith("goes on at test://2]")
+def test_a_text_that_ends_says_nothing_more() -> None:
+    assert add_continuation("All of it.", None) == "All of it."
+    assert add_continuation("Some of it.", "test://2").endswith("goes on at test://2]")
 
 
 async def test_a_value_may_look_like_a_path(server: ReadableServer) -> None:
@@ -116,7 +118,7 @@ async def test_a_value_may_look_like_a_path(server: ReadableServer) -> None:
         ("test://thing/bug", UnexpectedResourceError, "test://thing/bug"),
     ],
 )
-async def test_resource_errors_are_reported(
+async def test_what_is_wrong_with_a_resource_is_said(
     server: ReadableServer, uri: str, kind: type[ResourceError], words: str
 ) -> None:
     with pytest.raises(ResourceError) as caught:
@@ -141,7 +143,7 @@ async def test_an_address_that_is_too_long_is_not_repeated(server: ReadableServe
         ("beg", {}, "Unknown prompt: beg. The prompts are: ask."),
     ],
 )
-async def test_prompt_errors_are_reported(
+async def test_what_is_wrong_with_a_prompt_is_said(
     server: ReadableServer, name: str, arguments: dict[str, str], words: str
 ) -> None:
     with pytest.raises(MCPError) as caught:

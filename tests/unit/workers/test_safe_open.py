@@ -1,4 +1,4 @@
-"""Safe open: the opened file is the resolved one."""
+"""What is opened is what was resolved."""
 
 import os
 import sys
@@ -36,27 +36,27 @@ def test_a_link_on_the_way_is_not_followed(file: Path, above: int) -> None:
     there = Path(str(part).replace("inside", "outside", 1))
     part.rename(part.with_name("aside"))
     part.symlink_to(there)
-    assert file.read_text() == "a secret"  # opened by name
+    assert file.read_text() == "a secret"  # by its name
     with pytest.raises(OSError, match=r"(?i)symbolic|directory"):
         read(file)
 
 
-def test_hashing_follows_no_links(file: Path, tmp_path: Path) -> None:
+def test_what_is_hashed_is_reached_through_no_link(file: Path, tmp_path: Path) -> None:
     assert len(hash_file(file)) == 64
     (tmp_path / "link").symlink_to(file.parent)
     with pytest.raises(OSError, match=r"(?i)symbolic|directory"):
         hash_file(tmp_path.resolve() / "link" / file.name)
 
 
-def test_a_pipe_in_place_of_a_file_does_not_block(file: Path) -> None:
+def test_a_pipe_in_its_place_holds_nobody_up(file: Path) -> None:
     file.unlink()
     os.mkfifo(file)
     assert read(file) == b""
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux has paths of open files")
-def test_a_held_file_keeps_its_name_and_content(file: Path) -> None:
-    with hold(file) as held:
+def test_what_is_held_stays_what_it_was(file: Path) -> None:
+    with open_safely(file) as held:
         file.rename(file.with_name("aside"))
         file.symlink_to(Path(str(file.parent).replace("inside", "outside", 1)) / file.name)
         assert (held.name, held.read_text(), held.read_text()) == (

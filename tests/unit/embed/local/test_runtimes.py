@@ -1,4 +1,4 @@
-"""Selection of the embedding runtime: chosen by a benchmark and stored."""
+"""How batches are calculated: chosen by a trial, noted, and kept."""
 
 import subprocess
 import sys
@@ -59,7 +59,7 @@ def model(cache_dir: Path) -> OnnxRuntime:
 
 @pytest.fixture
 def own_cache(cache_dir: Path, tmp_path: Path) -> Path:
-    """A folder with the model and without a stored choice."""
+    """A folder with the model, and no note in it."""
     folder = prepare(cache_dir).folder
     (tmp_path / "models").mkdir()
     (tmp_path / "models" / folder.name).symlink_to(folder)
@@ -67,7 +67,7 @@ def own_cache(cache_dir: Path, tmp_path: Path) -> Path:
 
 
 class Off:
-    """The model with a small error in each number."""
+    """Like the model, but for a little of each number."""
 
     def __init__(self, model: OnnxRuntime, by: float) -> None:
         self._model, self._by = model, by
@@ -81,7 +81,7 @@ class Off:
 
 
 class Slow:
-    """The model, three times slower."""
+    """Does everything thrice."""
 
     def __init__(self, model: OnnxRuntime) -> None:
         self._model = model
@@ -90,8 +90,8 @@ class Slow:
         return [self._model.run(batch) for _ in range(3)][-1]
 
 
-@pytest.mark.parametrize(("numerics", "least"), list(LEAST_AGREEMENT.items()))
-def test_the_benchmark_requires_agreement_and_speed(
+@pytest.mark.parametrize(("numerics", "least"), list(MIN_COSINE.items()))
+def test_the_trial_wants_agreement_and_speed(
     model: OnnxRuntime, monkeypatch: pytest.MonkeyPatch, numerics: Numerics, least: float
 ) -> None:
     monkeypatch.setattr("quinion.embed.local.benchmark.TRIALS", 2)
@@ -138,7 +138,7 @@ def test_the_first_that_is_fast_enough_is_chosen(
 
 
 @pytest.mark.parametrize("python", ["/bin/false", "/nowhere/python", "/bin/echo"])
-def test_a_failed_benchmark_selects_the_default_runtime(
+def test_a_trial_that_fails_leaves_what_is_always_there(
     own_cache: Path, monkeypatch: pytest.MonkeyPatch, python: str
 ) -> None:
     monkeypatch.setattr(benchmark, "is_installed", lambda _: True)
@@ -146,8 +146,8 @@ def test_a_failed_benchmark_selects_the_default_runtime(
     assert choose_runtime(own_cache, None, 1) is Numerics.ONNX
 
 
-def test_the_selected_runtime_is_stored_and_reused(own_cache: Path) -> None:
-    assert read_note(own_cache) is None
+def test_what_was_chosen_is_noted_and_kept(own_cache: Path) -> None:
+    assert read_choice(own_cache) is None
     chosen = LocalEmbedder(own_cache, numerics=None).fingerprint.rpartition(":")[2]
     assert read_choice(own_cache) == chosen
     for numerics in Numerics:
@@ -156,14 +156,14 @@ def test_the_selected_runtime_is_stored_and_reused(own_cache: Path) -> None:
     assert [path.name for path in own_cache.glob("engine*")] == ["engine.json"]
 
 
-@pytest.mark.parametrize("note", ["", "{", "[]", '{"numerics": "abacus"}'])
-def test_an_invalid_stored_choice_is_ignored(tmp_path: Path, note: str) -> None:
+@pytest.mark.parametrize("note", ["", "{", "[]", '{"numerics": "openvino-bf16"}'])
+def test_a_note_that_makes_no_sense_is_none(tmp_path: Path, note: str) -> None:
     (tmp_path / "engine.json").write_text(note)
     assert read_choice(tmp_path) is None
 
 
-@pytest.mark.parametrize("numerics", LEAST_AGREEMENT)
-def test_an_unavailable_engine_is_reported(
+@pytest.mark.parametrize("numerics", MIN_COSINE)
+def test_an_engine_that_is_not_to_be_had_is_said(
     own_cache: Path, monkeypatch: pytest.MonkeyPatch, numerics: Numerics
 ) -> None:
     write_choice(own_cache, numerics)
@@ -171,7 +171,7 @@ def test_an_unavailable_engine_is_reported(
     embedder = LocalEmbedder(own_cache, numerics=None)
     with pytest.raises(BadSetting, match=rf"{numerics}.*quinion\[fast\]"):
         embedder.embed(TEXTS)
-    # Existing collections can still be searched.
+    # What is there can still be searched.
     assert embedder.embed_query("parking").shape == (384,)
 
 
@@ -247,7 +247,7 @@ print("all have ended")
 
 
 @pytest.mark.parametrize("numerics", FASTER)
-@pytest.mark.parametrize("attempt", [1, 2, 3])  # the race happens in one of three attempts
+@pytest.mark.parametrize("attempt", [1, 2, 3])  # what is looked for happens in one of three
 def test_the_first_texts_may_come_from_many_threads(
     own_cache: Path, numerics: Numerics, attempt: int
 ) -> None:

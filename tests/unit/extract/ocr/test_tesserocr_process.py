@@ -23,7 +23,7 @@ PAGE = Raster(picture_of(PROSE), 200)
 
 @pytest.fixture(autouse=True)
 def _alone() -> None:
-    """Discard the process that other tests have used."""
+    """Without the one that other tests have used."""
     tesseract._library.close()
 
 
@@ -41,7 +41,7 @@ def test_one_process_reads_page_after_page(recognizer: TesserocrProcess) -> None
     assert len(find_processes()) == 1
 
 
-def test_earlier_pages_do_not_affect_a_page(recognizer: Recognizer) -> None:
+def test_what_was_read_before_leaves_no_trace(recognizer: TesserocrProcess) -> None:
     alone = recognizer.recognize(PAGE, TIMEOUT_S)
     recognizer.recognize(Raster(picture_of_lines(), None), TIMEOUT_S)
     recognizer.recognize(Raster(picture_of("Aivasowskis Melikoffs", dpi=100), 100), TIMEOUT_S)
@@ -49,7 +49,7 @@ def test_earlier_pages_do_not_affect_a_page(recognizer: Recognizer) -> None:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="others give back by themselves")
-def test_memory_of_a_hard_page_is_released(recognizer: Recognizer) -> None:
+def test_what_a_hard_page_took_is_given_back(recognizer: TesserocrProcess) -> None:
     recognizer.recognize(PAGE, TIMEOUT_S)
     [process] = find_processes()
     before = process.memory_info().rss
@@ -74,14 +74,14 @@ def test_after_a_crash_the_program_has_to_read(recognizer: TesserocrProcess) -> 
     assert recognizer.recognize(PAGE, TIMEOUT_S) is None
 
 
-def test_without_tesseracts_data_recognition_returns_none(
-    recognizer: Recognizer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_without_the_programs_data_the_program_has_to_say_so(
+    recognizer: TesserocrProcess, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("TESSDATA_PREFIX", str(tmp_path))
     assert recognizer.recognize(PAGE, TIMEOUT_S) is None
 
 
-def test_the_process_exits_with_its_parent() -> None:
+def test_the_process_ends_with_whoever_asks() -> None:
     asks = (
         "import os, psutil; from PIL import Image;"
         "from quinion.extract.ocr import tesseract; from quinion.extract.ocr.raster import Raster;"

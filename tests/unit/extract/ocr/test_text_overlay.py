@@ -15,8 +15,8 @@ def word(text: str, left: int, line: int = 1, top: int = 300) -> Word:
 
 
 def lay(*words: Word) -> list[tuple[float, float, float, float, str]]:
-    """Return the words of the resulting page: their boxes in points, and their texts."""
-    with lay_over(PICTURE, ExtractedDocument(words), RASTER) as document:
+    """The words on the page that comes of it: their boxes in points, and their texts."""
+    with overlay_text(PICTURE, OcrResult(words), RASTER) as document:
         return [entry[:5] for entry in document[0].get_text("words")]
 
 
