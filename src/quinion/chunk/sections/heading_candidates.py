@@ -131,7 +131,7 @@ class DocumentLines:
             return False
         if one.size is None or other.size is None or one.bold != other.bold:
             return False
-        if abs(one.size - other.size) > _SAME_SIZE or _begins_anew(other.text):
+        if abs(one.size - other.size) > _SAME_SIZE or _starts_section(other.text):
             return False
         return -one.size < other.box[1] - one.box[3] < one.size * _LEADING
 
@@ -157,7 +157,7 @@ def _aligned(above: Line, below: Line) -> bool:
     return abs(above.box[0] - below.box[0]) < ALIGNED
 
 
-def _begins_anew(text: str) -> bool:
+def _starts_section(text: str) -> bool:
     return (
         NUMBERED.fullmatch(text) is not None
         or BARE_POLICY.fullmatch(text) is not None

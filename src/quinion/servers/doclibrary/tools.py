@@ -109,7 +109,7 @@ def make_tools(library: Library) -> list[Tool]:
     ) -> CallToolResult:
         """Show a figure, table, equation, diagram or chart as an image.
 
-        For an equation whose LaTeX is known, the image is that formula, set anew.
+        For an equation whose LaTeX is known, the image is that formula, rendered.
         """
         figure = await library.element(document_slug, element_label, page_number)
         document = await library.document(document_slug)

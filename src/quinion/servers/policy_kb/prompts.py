@@ -52,7 +52,7 @@ Compare {ref} of {name} as it was in force on {first} with the text in force on 
 {first}, and the one that holds on {last}, with both ends included. If they are the same, say that \
 nothing changed, and stop; if a day has none, say so.
 2. Read the section in each with `get_policy_section(source="{name}", section_ref="{ref}", \
-revision_id=...)`. Paragraphs are often numbered anew: check that both texts are about the same \
+revision_id=...)`. Paragraphs are often renumbered: check that both texts are about the same \
 matter. If they are not, find the counterpart with `search_policy(query=<its first sentence>, \
 effective_date=..., sources=["{name}"])`, and say that the number changed.
 3. Set the two texts side by side: what was added, what was taken out, what was reworded and \
