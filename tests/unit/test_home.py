@@ -31,7 +31,7 @@ from tests.home_v1 import EXPECTED, EXPECTED_ANSWERS, ask, call, settings_of
 
 pytestmark = pytest.mark.anyio
 
-ROOT = Path(__file__).parents[3]
+ROOT = Path(__file__).parents[2]
 DOCVEC = "docvec"
 
 

@@ -25,7 +25,7 @@ RECALL = 0.98
 @pytest.fixture
 def low_limits(monkeypatch: pytest.MonkeyPatch) -> None:
     """Lower the limits so that the few vectors of a test have binary codes."""
-    limits = {"CODED": 500, "EXACT": 600, "EXACT_SCATTERED": 300, "LEAST_COMPARED": 300}
+    limits = {"MIN_CODED": 500, "MAX_EXACT": 600, "MAX_EXACT_SCATTERED": 300, "MIN_CANDIDATES": 300}
     for name, limit in limits.items():
         monkeypatch.setattr(vector_index, name, limit)
 
