@@ -164,7 +164,7 @@ def test_a_section_of_a_revision_is_what_its_tool_reads(stock: Stock) -> None:
         ("policy://NOTHING/section/Para%201", "NOTHING"),
         ("policy://{source}/section/Para%20999", "There is no section 'Para 999' in"),
         ("policy://{source}/section/Para%20115a?date=2020-01-01", "was in force on 2020-01-01"),
-        ("policy://{source}/section/Para%20116?date=2018-01-01", "list_policy_revisions says"),
+        ("policy://{source}/section/Para%20116?date=2018-01-01", "list_policy_revisions lists"),
         ("policy://{source}/section/Para%20116?date=2019-06-01", "{bare} has that day"),
         ("policy://{source}/section/Para%20116?date=12.3.2024", "YYYY-MM-DD"),
         ("policy://{source}/section/Para%20116?date=", "The date is empty"),
