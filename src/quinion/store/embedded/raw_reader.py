@@ -19,12 +19,12 @@ from numpy.typing import NDArray
 from quinion.errors import StoreUnavailable
 from quinion.model.record import Record
 from quinion.store.base import IntegrityReport, Vectors
-from quinion.store.embedded.binary_quantization import WORD, encode
 from quinion.store.embedded.checksum import sum_record
 from quinion.store.embedded.database import FILE
 from quinion.store.embedded.metadata_index import entries, read_entries
-from quinion.store.embedded.vector_file import FLOAT
-from quinion.store.embedded.vector_index import CODES, VECTORS, Collection
+from quinion.store.embedded.vectors.binary_quantization import WORD, encode
+from quinion.store.embedded.vectors.file import FLOAT
+from quinion.store.embedded.vectors.index import CODES, VECTORS, Collection
 
 STEP = 2_000
 """Records per batch."""

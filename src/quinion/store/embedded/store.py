@@ -1,6 +1,6 @@
 """Embedded store: all records with their vectors, in one folder or in memory.
 
-`store.db` (SQLite) has texts and metadata, `vector_index` has the vectors, `metadata_index` finds
+`store.db` (SQLite) has texts and metadata, `vectors` has the vectors, `metadata_index` finds
 records by their metadata, and `outbox` lists the changes that the mirror lacks. A document is one
 transaction over all of them. There is one writer at a time. Readers do not wait for it, because
 each reads its own snapshot.
@@ -41,7 +41,7 @@ from quinion.store.embedded.rows import (
 )
 from quinion.store.embedded.snapshots import Snapshots
 from quinion.store.embedded.transaction import EmbeddedTransaction
-from quinion.store.embedded.vector_index import CODES, VECTORS, Collection, VectorIndex
+from quinion.store.embedded.vectors.index import CODES, VECTORS, Collection, VectorIndex
 from quinion.store.filters import Where, matches
 
 _REPAIR = """

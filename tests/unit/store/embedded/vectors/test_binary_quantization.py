@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quinion.store.embedded.binary_quantization import Codes, encode
+from quinion.store.embedded.vectors.binary_quantization import Codes, encode
 from tests.unit.store.embedded.clusters import make_vectors
 
 

@@ -1,0 +1,1 @@
+"""Vectors of the embedded store: their files, binary codes, and the search over them."""
