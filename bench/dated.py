@@ -22,7 +22,7 @@ import numpy as np
 
 from quinion.concurrency import in_thread
 from quinion.embed.base import Vectors
-from quinion.engine import Write, open_engine
+from quinion.engine import open_engine
 from quinion.model.policy import (
     PolicyCategory,
     PolicyDraft,
@@ -36,6 +36,7 @@ from quinion.servers import policy_kb
 from quinion.servers.policy_kb.knowledge import KnowledgeBase
 from quinion.servers.policy_kb.records import CHUNKS, chunk_records
 from quinion.settings import Settings
+from quinion.store.collections import Write
 
 REVISIONS = [date(2012, 3, 27), date(2018, 7, 24), date(2021, 7, 20), date(2024, 12, 12)]
 CHUNKS_PER_REVISION = 500
@@ -77,7 +78,7 @@ async def fill(knowledge: KnowledgeBase, chunks: int) -> None:
             ]
             records = chunk_records(policy, revision, parts)
             vectors = make_vectors(len(parts), dice, centres)
-            await knowledge.engine.write(partial(store, records, vectors))
+            await knowledge.engine.collections.write(partial(store, records, vectors))
             update = RevisionUpdate(RevisionStatus.ACTIVE, chunk_count=len(parts))
             await in_thread(registry.update_revision, source, revision.revision_id, update)
     await knowledge.sync()

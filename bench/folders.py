@@ -178,7 +178,7 @@ async def check_completeness(home: Path, folder: Path) -> None:
     """Check that the chunks of each file contain all its characters in order, except blanks."""
     texts: dict[str, list[tuple[int, str]]] = defaultdict(list)
     async with open_engine(Settings(home=home)) as engine:
-        for record in await engine.get(IndexCollections("documents").chunks):
+        for record in await engine.collections.get(IndexCollections("documents").chunks):
             place = int(record.metadata["chunk_index"])
             texts[str(record.metadata["source_file"])].append((place, record.text))
     lost = [

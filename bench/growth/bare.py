@@ -12,6 +12,7 @@ from anyio.from_thread import start_blocking_portal
 from bench.growth.fill import DOCVEC_COLLECTIONS
 from bench.peer import RESULTS, serve
 from quinion.engine import Engine, open_engine
+from quinion.search import semantic
 from quinion.servers.docvec.filters import read_filters
 from quinion.settings import Settings
 
@@ -32,8 +33,16 @@ class BareEngine:
         }
 
     async def _find(self, query: str, where: dict[str, Any] | None) -> Any:
-        wanted, model = read_filters(where), self._engine.model
-        return await self._engine.search(DOCVEC_COLLECTIONS.chunks, query, RESULTS, wanted, model)
+        engine = self._engine
+        found = await semantic.search(
+            engine.collections,
+            engine.model,
+            DOCVEC_COLLECTIONS.chunks,
+            query,
+            RESULTS,
+            read_filters(where),
+        )
+        return found.hits
 
 
 if __name__ == "__main__":

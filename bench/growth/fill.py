@@ -54,7 +54,7 @@ async def open_ours(home: Path) -> AsyncIterator[Write]:
     async with open_engine(Settings(home=home)) as engine:
 
         async def write(records: list[Record], vectors: Vectors) -> None:
-            await engine.write(
+            await engine.collections.write(
                 lambda write: write.upsert(DOCVEC_COLLECTIONS.chunks, records, vectors)
             )
             # Replication to Chroma is part of the cost, although no caller waits for it.

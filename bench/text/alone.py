@@ -27,7 +27,7 @@ from quinion.chunk.recursive import chunk_pages, join_pages
 from quinion.cli.ingest import AT_ONCE
 from quinion.concurrency import in_thread
 from quinion.embed.base import Vectors
-from quinion.engine import Engine, Write, open_engine
+from quinion.engine import Engine, open_engine
 from quinion.ingest import documents
 from quinion.ingest.documents import ExtractedDocument
 from quinion.ingest.progress import no_progress
@@ -46,6 +46,7 @@ from quinion.servers.document_store.records import (
     registry_record,
 )
 from quinion.settings import Settings
+from quinion.store.collections import Write
 
 
 @dataclass
@@ -132,7 +133,7 @@ class Stages:
             write.upsert(CHUNKS, chunk_records(document, text, held.chunks), held.vectors)
             write.upsert(REGISTRY, [registry_record(document)], placeholder)
 
-        await self._engine.write(store)
+        await self._engine.collections.write(store)
         await in_thread(flush_mirror, self._engine.store)
 
 

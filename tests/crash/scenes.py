@@ -83,7 +83,7 @@ class Stage:
                 record.text,
                 sorted((k, v) for k, v in record.metadata.items() if k not in CHANGING),
             ]
-            for record in await self.engine.get(collection)
+            for record in await self.engine.collections.get(collection)
         )
 
     def kept(self) -> list[str]:
@@ -284,7 +284,7 @@ async def _delete_note(stage: Stage) -> Answer:
 
 async def _delete_chunks(stage: Stage) -> Answer:
     """Delete all chunks except one of a file with several."""
-    chunks = await stage.engine.get(DOCVEC_COLLECTIONS.chunks)
+    chunks = await stage.engine.collections.get(DOCVEC_COLLECTIONS.chunks)
     ids = [one.id for one in chunks if one.metadata["chunk_index"]]
     return await stage.ask("delete_chunks", ids=ids)
 

@@ -41,13 +41,13 @@ CALL = {
 async def look_and_ingest_again(home: Path) -> tuple[int, int, str]:
     """Return documents and chunks after the restart, and the answer to the same call."""
     async with open_engine(Settings(home=home)) as engine:
-        documents = len(await engine.get(REGISTRY))
-        chunks = len(await engine.get(CHUNKS))
+        documents = len(await engine.collections.get(REGISTRY))
+        chunks = len(await engine.collections.get(CHUNKS))
         async with Client(document_store.build(engine)) as client:
             result = await client.call_tool("ingest_document", ARGUMENTS)
         assert result.structured_content is not None
-        assert len(await engine.get(REGISTRY)) == 1
-        assert len(await engine.get(CHUNKS)) == FILE_CHUNKS
+        assert len(await engine.collections.get(REGISTRY)) == 1
+        assert len(await engine.collections.get(CHUNKS)) == FILE_CHUNKS
         return documents, chunks, result.structured_content["status"]
 
 

@@ -104,7 +104,7 @@ class Walk:
             found = await self.knowledge.search("a rule", 50, [], day)
             assert {_key(hit.record.metadata) for hit in found} == holding, day
             number = date_to_int(day)
-            stored = await self.knowledge.engine.get(
+            stored = await self.knowledge.engine.collections.get(
                 CHUNKS,
                 where={
                     "$and": [

@@ -12,7 +12,7 @@ import pytest
 from quinion.backup import restore
 from quinion.concurrency import in_thread
 from quinion.embed.local.weights import prepare
-from quinion.engine import Engine, Write, open_engine
+from quinion.engine import Engine, open_engine
 from quinion.errors import InvalidInput
 from quinion.home import hold_home, store_place
 from quinion.model.record import Record
@@ -20,6 +20,7 @@ from quinion.servers.registry import CATALOG
 from quinion.settings import Settings
 from quinion.store.base import Selector
 from quinion.store.chroma.replicator import NOT_FILLED
+from quinion.store.collections import Write
 from tests import home_v1
 from tests.home_v1 import FIXTURES
 
@@ -51,12 +52,14 @@ async def keep_writing(engine: Engine, done: list[str]) -> None:
     """Add, replace and remove documents."""
     for turn in range(10_000):
         owner = f"owner {turn}"
-        await engine.write(partial(write_document, owner, 0, turn))
+        await engine.collections.write(partial(write_document, owner, 0, turn))
         done.append(owner)
         if turn % 3 == 1:
-            await engine.write(partial(write_document, owner, 1, turn + 9_999))
+            await engine.collections.write(partial(write_document, owner, 1, turn + 9_999))
         if turn % 4 == 3:
-            await engine.delete([Selector.by_values("things", owner=f"owner {turn - 2}")])
+            await engine.collections.delete(
+                [Selector.by_values("things", owner=f"owner {turn - 2}")]
+            )
 
 
 def write_document(owner: str, version: int, seed: int, write: Write) -> None:
@@ -91,7 +94,7 @@ async def test_each_document_is_complete_or_not_there(tmp_path: Path) -> None:
         settings = restore_into(tmp_path / f"restored {number}", file)
         async with open_engine(settings) as engine:
             owners: dict[str, list[object]] = {}
-            for record in await engine.get("things"):
+            for record in await engine.collections.get("things"):
                 owner = str(record.metadata["owner"])
                 owners.setdefault(owner, []).append(record.metadata["version"])
             assert all(len(found) == SIZE for found in owners.values())
@@ -203,22 +206,22 @@ async def test_a_volume_inside_the_home_is_copied_once(models: Path, tmp_path: P
     home = tmp_path / "home"
     settings = home_v1.settings_of(home, models, chroma_dir=home / "vectors")
     async with open_engine(settings) as engine:
-        await engine.write(partial(write_document, "a", 0, 1))
+        await engine.collections.write(partial(write_document, "a", 0, 1))
         file = await engine.back_up()
     with tarfile.open(file) as archive:
         assert sorted(archive.getnames()) == ["manifest.json", "store/1.vectors", "store/store.db"]
     restored = restore_into(tmp_path / "restored", file)
     async with open_engine(restored) as engine:
-        assert await engine.count(Selector.everything("things")) == SIZE
+        assert await engine.collections.count(Selector.everything("things")) == SIZE
 
 
 async def test_a_store_in_memory_cannot_be_backed_up_or_restored(tmp_path: Path) -> None:
     settings = Settings(home=tmp_path / "home", chroma_in_memory=True, workers=1)
     async with open_engine(settings) as engine:
-        await engine.write(partial(write_document, "a", 0, 1))
+        await engine.collections.write(partial(write_document, "a", 0, 1))
         with pytest.raises(InvalidInput, match="in memory"):
             await engine.back_up()
-        assert await engine.count(Selector.everything("things")) == SIZE
+        assert await engine.collections.count(Selector.everything("things")) == SIZE
     assert not await in_thread(lambda: list((settings.home / "backups").iterdir()))
     with pytest.raises(InvalidInput, match="in memory"):
         restore(store_place(settings), tmp_path / "backup.tar")
@@ -229,6 +232,6 @@ async def test_writes_go_on_after_a_backup(tmp_path: Path) -> None:
     async with open_engine(settings) as engine:
         for turn in range(3):
             await engine.back_up()
-            await engine.write(partial(write_document, f"owner {turn}", 0, turn))
-        assert await engine.count(Selector.everything("things")) == 3 * SIZE
+            await engine.collections.write(partial(write_document, f"owner {turn}", 0, turn))
+        assert await engine.collections.count(Selector.everything("things")) == 3 * SIZE
     assert len(list((settings.home / "backups").iterdir())) == 3

@@ -135,7 +135,7 @@ async def test_every_path_leads_to_the_same_store(
     assert path != home
     async with open_engine(settings_of(path, models)) as engine:
         assert await ask(engine) == EXPECTED_ANSWERS
-        await engine.write(lambda write: write.set_value("written through", str(path)))
+        await engine.collections.write(lambda write: write.set_value("written through", str(path)))
     async with open_engine(settings_of(home, models)) as engine:
         assert engine.store.values("written") == {"written through": str(path)}
         assert await ask(engine) == EXPECTED_ANSWERS

@@ -118,7 +118,7 @@ def _print_addresses(settings: Settings, addresses: dict[str, str]) -> None:
 
 async def _load_samples(door: SocketServer, settings: Settings, folder: Path) -> None:
     """Ingest the samples, unless the home has documents."""
-    if await door.engine.get(REGISTRY):
+    if await door.engine.collections.get(REGISTRY):
         return
     async with Client(door.server(CATALOG[document_store.NAME], settings)) as client:
         for path in find_documents([folder], EXTENSIONS):

@@ -2,7 +2,7 @@
 
 `read` is file → pages, in worker processes. `embed` is chunks → vectors, in threads.
 `read_and_embed` overlaps both: earlier pages are split and embedded while later ones are read.
-The servers store the result with `Engine.write`, in records of their contract.
+The servers store the result with `Collections.write`, in records of their contract.
 """
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence

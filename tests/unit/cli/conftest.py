@@ -127,7 +127,7 @@ def damage(collection: str) -> None:
 
     async def delete() -> None:
         async with open_engine(Settings.from_environment()) as engine:
-            ids = [record.id for record in await engine.get(collection)]
-            await engine.delete([Selector.by_ids(collection, ids)])
+            ids = [record.id for record in await engine.collections.get(collection)]
+            await engine.collections.delete([Selector.by_ids(collection, ids)])
 
     anyio.run(delete)

@@ -85,7 +85,7 @@ def stored() -> dict[str, list[int]]:
     async def read() -> dict[str, list[int]]:
         async with open_engine(Settings.from_environment()) as engine:
             ends: dict[str, list[int]] = {}
-            for record in await engine.get(CHUNKS):
+            for record in await engine.collections.get(CHUNKS):
                 revision = ends.setdefault(str(record.metadata["revision_id"]), [])
                 revision.append(int(record.metadata["effective_to"]))
             return ends

@@ -35,7 +35,9 @@ def ask(server: str, tool: str, **arguments: str) -> Any:
 def list_ids(*collections: str) -> dict[str, list[str]]:
     async def read() -> dict[str, list[str]]:
         async with open_engine(Settings.from_environment()) as engine:
-            return {name: [one.id for one in await engine.get(name)] for name in collections}
+            return {
+                name: [one.id for one in await engine.collections.get(name)] for name in collections
+            }
 
     return anyio.run(read)
 

@@ -33,7 +33,7 @@ async def test_deleting_a_document_takes_its_chunks_and_its_entry_and_no_others(
             assert answer.structured_content is not None
             ids.append(answer.structured_content["document_id"])
         await delete_document(engine, ids[0])
-        assert [record.id for record in await engine.get(REGISTRY)] == [ids[1]]
-        assert {r.metadata["document_id"] for r in await engine.get(CHUNKS)} == {ids[1]}
+        assert [record.id for record in await engine.collections.get(REGISTRY)] == [ids[1]]
+        assert {r.metadata["document_id"] for r in await engine.collections.get(CHUNKS)} == {ids[1]}
         with pytest.raises(DocumentMissing):
             await delete_document(engine, ids[0])

@@ -39,7 +39,7 @@ async def write(engine: Engine, revision_id: str, count: int) -> None:
         for n in range(count)
     ]
     vectors = np.eye(384, dtype=np.float32)[:count]
-    await engine.write(lambda write: write.upsert(CHUNKS, records, vectors))
+    await engine.collections.write(lambda write: write.upsert(CHUNKS, records, vectors))
 
 
 async def test_the_registry_is_authoritative_and_chunk_counts_are_corrected(tmp_path: Path) -> None:
@@ -70,4 +70,4 @@ async def test_the_registry_is_authoritative_and_chunk_counts_are_corrected(tmp_
         assert await repair(knowledge) == []
         [revision] = await in_thread(registry.list_revisions, "NPPF")
         assert revision.chunk_count == 3
-        assert len(await engine.get(CHUNKS, where={"revision_id": "of nobody"})) == 2
+        assert len(await engine.collections.get(CHUNKS, where={"revision_id": "of nobody"})) == 2

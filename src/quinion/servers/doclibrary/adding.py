@@ -14,7 +14,6 @@ import numpy as np
 from quinion.chunk.paged import split_pages
 from quinion.concurrency import KeyedLock, in_thread
 from quinion.embed.base import Vectors
-from quinion.engine import Write
 from quinion.ingest import documents
 from quinion.ingest.elements import find_elements
 from quinion.ingest.files import ANY_PICTURE
@@ -37,6 +36,7 @@ from quinion.servers.doclibrary.records import (
     placeholder,
     possible_slugs,
 )
+from quinion.store.collections import Write
 
 EXTENSIONS = frozenset({".pdf"})
 CHUNK_TOKENS = 254
@@ -126,7 +126,7 @@ class DocumentAdder:
                 write.upsert(DOCUMENTS, [document_record(document)], placeholder())
 
             async with library.store_original(source.real_path, source.sha256):
-                await engine.write(store)
+                await engine.collections.write(store)
         return document
 
     async def _embed(self, records: list[Record]) -> Vectors:

@@ -29,7 +29,7 @@ async def find_problems(library: Library) -> list[str]:
 
 async def _count_kinds(library: Library) -> dict[str, Counter[str]]:
     kinds: dict[str, Counter[str]] = {}
-    for record in await library.engine.get(CONTENT):
+    for record in await library.engine.collections.get(CONTENT):
         slug = str(record.metadata["document_slug"])
         kinds.setdefault(slug, Counter())[str(record.metadata["kind"])] += 1
     return kinds

@@ -158,14 +158,16 @@ class _Run:
         library, engine = self._library, self._library.engine
         async with library.writing:
             ids = [figure.id for figure in group]
-            there = {one.id: figure_of(one) for one in await engine.get(CONTENT, ids=ids)}
+            there = {
+                one.id: figure_of(one) for one in await engine.collections.get(CONTENT, ids=ids)
+            }
             # Meanwhile the document may have been removed, and its slug reused.
             known = [one for one in group if one.id in there and _same(one, there[one.id])]
             if not known:
                 return
             records = [figure_record(figure) for figure in known]
             vectors = await in_thread(engine.model.embed, [record.text for record in records])
-            await engine.write(lambda write: write.upsert(CONTENT, records, vectors))
+            await engine.collections.write(lambda write: write.upsert(CONTENT, records, vectors))
 
     def _skip(self, figure: Figure, error: NotDescribed) -> None:
         self.result.not_described.append((figure, error.message))
@@ -182,7 +184,9 @@ class _Run:
             self.result.remembered += 1
             return Remark(**json.loads(kept))
         remark = await _run_detached(lambda: self._vision.describe(picture, figure.element))
-        await engine.write(lambda write: write.set_value(key, json.dumps(asdict(remark))))
+        await engine.collections.write(
+            lambda write: write.set_value(key, json.dumps(asdict(remark)))
+        )
         self.result.asked += 1
         return remark
 

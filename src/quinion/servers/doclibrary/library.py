@@ -19,6 +19,7 @@ from quinion.errors import (
 from quinion.ingest.pictures import Pictures
 from quinion.model.element import ElementType, fold_label
 from quinion.model.record import Hit
+from quinion.search import semantic
 from quinion.servers.doclibrary.records import (
     CONTENT,
     DOCUMENTS,
@@ -49,7 +50,7 @@ class Library:
 
     async def documents(self) -> list[Document]:
         """All documents, sorted by title."""
-        found = map(document_of, await self.engine.get(DOCUMENTS))
+        found = map(document_of, await self.engine.collections.get(DOCUMENTS))
         documents = sorted(found, key=lambda document: (document.title.casefold(), document.slug))
         if not self._swept:
             self._swept = True
@@ -96,13 +97,16 @@ class Library:
             {"document_slug": slug} if slug is not None else None,
             {"kind": {"$in": list(kinds)}} if kinds else None,
         )
-        return await self.engine.search(CONTENT, query, limit, where, self.engine.model)
+        found = await semantic.search(
+            self.engine.collections, self.engine.model, CONTENT, query, limit, where
+        )
+        return found.hits
 
     async def elements(self, slug: str) -> list[Figure]:
         """The elements of a document, in document order."""
         await self.document(slug)
         where = all_of({"document_slug": slug}, {"kind": {"$ne": TEXT}})
-        figures = map(figure_of, await self.engine.get(CONTENT, where=where))
+        figures = map(figure_of, await self.engine.collections.get(CONTENT, where=where))
         return sorted(figures, key=lambda figure: int(figure.id.rpartition(":")[2]))
 
     async def element(self, slug: str, label: str, page: int | None) -> Figure:
@@ -168,7 +172,7 @@ class Library:
             document = await self.document(slug)
             with anyio.CancelScope(shield=True):
                 await in_thread(self.originals.mark_unlisted, document.sha256)
-                await self.engine.delete(document.selectors())
+                await self.engine.collections.delete(document.selectors())
                 await in_thread(self.originals.drop, document.sha256)
                 await in_thread(self.pictures.drop, document.sha256)
             return document

@@ -14,9 +14,9 @@ async def find_problems(engine: Engine) -> list[str]:
 async def _find_incomplete(engine: Engine) -> dict[str, str]:
     """Describe the problem of each incomplete document, by document id."""
     indices: defaultdict[str, list[int]] = defaultdict(list)
-    for record in await engine.get(CHUNKS):
+    for record in await engine.collections.get(CHUNKS):
         indices[str(record.metadata["document_id"])].append(int(record.metadata["chunk_index"]))
-    listed = {r.id: int(r.metadata["chunk_count"]) for r in await engine.get(REGISTRY)}
+    listed = {r.id: int(r.metadata["chunk_count"]) for r in await engine.collections.get(REGISTRY)}
     incomplete = {
         id_: f"{len(indices[id_])} chunks are stored, and the registry says {count}: "
         "ingest it again"

@@ -13,7 +13,7 @@ import numpy as np
 from quinion.chunk.recursive import join_pages
 from quinion.concurrency import KeyedLock, in_thread
 from quinion.embed.base import Vectors
-from quinion.engine import Engine, Write
+from quinion.engine import Engine
 from quinion.errors import DocumentMissing, NoChunks, NoContent
 from quinion.ingest import documents as pipeline
 from quinion.ingest.documents import ExtractedDocument
@@ -36,6 +36,7 @@ from quinion.servers.document_store.records import (
 )
 from quinion.servers.invisible_text import warn
 from quinion.store.base import Selector
+from quinion.store.collections import Write
 from quinion.store.filters import all_of
 
 EXTENSIONS = frozenset({".pdf", ".png", ".jpg", ".jpeg", ".tiff", ".tif", ".bmp"})
@@ -100,10 +101,10 @@ class Ingestion:
 
     async def _find_existing(self, application_ref: str, file_hash: str) -> str | None:
         where = all_of({"application_ref": application_ref}, {"file_hash": file_hash})
-        for record in await self._engine.get(REGISTRY, where=where):
+        for record in await self._engine.collections.get(REGISTRY, where=where):
             chunks = Selector.by_values(CHUNKS, document_id=record.id)
             # A document with missing chunks was damaged, so it is ingested again.
-            if await self._engine.count(chunks) == record.metadata["chunk_count"]:
+            if await self._engine.collections.count(chunks) == record.metadata["chunk_count"]:
                 return record.id
         return None
 
@@ -120,7 +121,7 @@ class Ingestion:
             write.upsert(REGISTRY, [registry_record(document)], placeholder)
 
         try:
-            await self._engine.write(store)
+            await self._engine.collections.write(store)
         finally:
             self._reserved_ids.discard(document.id)
         return document
@@ -133,7 +134,7 @@ class Ingestion:
             self._reserved_ids.add(candidate)
             free = False
             try:
-                holders = await self._engine.get(REGISTRY, ids=[candidate])
+                holders = await self._engine.collections.get(REGISTRY, ids=[candidate])
                 # An incomplete copy of the same file is replaced.
                 free = all(_is_same_file(draft, one.metadata) for one in holders)
             finally:
@@ -150,9 +151,9 @@ async def delete_document(engine: Engine, document_id: str) -> None:
     Raises:
         DocumentMissing: the id is not in the registry.
     """
-    if not await engine.get(REGISTRY, ids=[document_id]):
+    if not await engine.collections.get(REGISTRY, ids=[document_id]):
         raise DocumentMissing(f"Document not found: {document_id}")
-    await engine.delete(select_document(document_id))
+    await engine.collections.delete(select_document(document_id))
 
 
 def _draft_document(

@@ -23,7 +23,7 @@ async def list_documents(
     """
     ref = check_ref(application_ref)
     where = all_of({"application_ref": ref}, {"document_type": str(kind)} if kind else None)
-    records = await engine.get(REGISTRY, where=where)
+    records = await engine.collections.get(REGISTRY, where=where)
     documents = sorted(
         (Listed.of(record) for record in records),
         key=lambda document: (document.ingested_at, document.document_id),
@@ -41,7 +41,7 @@ async def list_documents(
 async def list_applications(engine: Engine) -> Applications:
     """List all applications that have documents."""
     counts = Counter(
-        str(record.metadata["application_ref"]) for record in await engine.get(REGISTRY)
+        str(record.metadata["application_ref"]) for record in await engine.collections.get(REGISTRY)
     )
     applications = [
         Application(application_ref=ref, document_count=count)

@@ -89,7 +89,7 @@ def add_resources(server: ContractServer, engine: Engine) -> None:
         return prompts.review(application_ref, validation_date)
 
     async def newest() -> list[Resource]:
-        documents = [Listed.of(record) for record in await engine.get(REGISTRY)]
+        documents = [Listed.of(record) for record in await engine.collections.get(REGISTRY)]
         documents.sort(key=lambda document: document.ingested_at, reverse=True)
         return [_to_resource(document) for document in documents[:MAX_LISTED]]
 
@@ -97,9 +97,9 @@ def add_resources(server: ContractServer, engine: Engine) -> None:
         if argument == "document_type":
             return list(DocumentType)
         if argument == "document_id":
-            return sorted(record.id for record in await engine.get(REGISTRY))
+            return sorted(record.id for record in await engine.collections.get(REGISTRY))
         if argument == "application_ref":
-            records = await engine.get(REGISTRY)
+            records = await engine.collections.get(REGISTRY)
             return sorted({str(record.metadata["application_ref"]) for record in records})
         return []
 

@@ -23,11 +23,11 @@ async def read_text(
         NoChunks: the document is registered, but no chunks are stored.
         InvalidInput: `from_chunk` is past the last chunk.
     """
-    entries = await engine.get(REGISTRY, ids=[document_id])
+    entries = await engine.collections.get(REGISTRY, ids=[document_id])
     if not entries:
         raise DocumentMissing(f"Document not found: {document_id}")
     document = Listed.of(entries[0])
-    records = await engine.get(CHUNKS, where={"document_id": document_id})
+    records = await engine.collections.get(CHUNKS, where={"document_id": document_id})
     if not records:
         raise NoChunks(f"Document {document_id} has no chunks. Ingest its file again.")
     if from_chunk >= len(records):

@@ -10,6 +10,7 @@ from mcp.server.mcpserver.tools import Tool
 from pydantic import Field
 
 from quinion.engine import Engine
+from quinion.search import semantic
 from quinion.servers.base import (
     Name,
     PathText,
@@ -104,8 +105,10 @@ def make_tools(engine: Engine) -> list[Tool]:
             if document_types
             else None,
         )
-        hits = await engine.search(CHUNKS, query, max_results, where)
-        results = [Result.of(hit) for hit in hits]
+        found = await semantic.search(
+            engine.collections, engine.embedder, CHUNKS, query, max_results, where
+        )
+        results = [Result.of(hit) for hit in found.hits]
         fitting = results[: how_many_fit(results)]
         return SearchAnswer(
             Found(

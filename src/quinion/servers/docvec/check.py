@@ -12,9 +12,7 @@ from quinion.store.base import Selector
 async def find_indexes(index: Index) -> list[IndexCollections]:
     """The configured index and all others in the store."""
     names = map(IndexCollections.index_name, await in_thread(index.engine.store.collections))
-    return [
-        IndexCollections(name) for name in dict.fromkeys((index.collections.name, *names)) if name
-    ]
+    return [IndexCollections(name) for name in dict.fromkeys((index.names.name, *names)) if name]
 
 
 async def list_collection_names(index: Index) -> list[str]:
@@ -42,10 +40,10 @@ async def unlist_broken(index: Index) -> list[str]:
     """
     unlisted = []
     for collections in await find_indexes(index):
-        listed = {record.id for record in await index.engine.get(collections.files)}
+        listed = {record.id for record in await index.engine.collections.get(collections.files)}
         for path, problem in (await _find_broken(index.engine, collections)).items():
             if path in listed:
-                await index.engine.delete([Selector.by_ids(collections.files, [path])])
+                await index.engine.collections.delete([Selector.by_ids(collections.files, [path])])
                 unlisted.append(f"{path}: {problem}. Taken off the list; index it again")
     return unlisted
 
@@ -56,10 +54,10 @@ async def _find_broken(engine: Engine, collections: IndexCollections) -> dict[st
     Gaps between chunks are allowed: single chunks may have been deleted.
     """
     hashes: defaultdict[str, set[str]] = defaultdict(set)
-    for record in await engine.get(collections.chunks):
+    for record in await engine.collections.get(collections.chunks):
         hashes[str(record.metadata["source_file"])].add(str(record.metadata["doc_hash"]))
     broken = dict.fromkeys(hashes, "it has chunks, and is not listed: index it again")
-    for record in await engine.get(collections.files):
+    for record in await engine.collections.get(collections.files):
         found = hashes.get(record.id)
         if not found:
             broken[record.id] = "it is listed, and has no chunks"

@@ -35,11 +35,11 @@ async def read_file(index: Index, path: str, from_chunk: int) -> tuple[str, int 
         FileMissing: the file is not indexed.
         InvalidInput: the file has fewer chunks.
     """
-    if not await index.engine.get(index.collections.files, ids=[path]):
+    if not await index.engine.collections.get(index.names.files, ids=[path]):
         raise FileMissing(
             f"{path} is not indexed. get_index_stats lists what is; index_file adds a file."
         )
-    chunks = await index.engine.get(index.collections.chunks, where={"source_file": path})
+    chunks = await index.engine.collections.get(index.names.chunks, where={"source_file": path})
     if from_chunk >= len(chunks):
         raise InvalidInput(f"from_chunk is {from_chunk}, but {path} has {len(chunks)} chunks.")
     chunks.sort(key=lambda chunk: int(chunk.metadata["chunk_index"]))

@@ -1,8 +1,6 @@
 """Index of files and their chunks: search, count and delete. `indexing` adds files."""
 
-import time
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import anyio
@@ -11,20 +9,11 @@ from quinion.concurrency import in_thread
 from quinion.embed.base import Embedder
 from quinion.embed.factory import Backend, make_embedder
 from quinion.engine import Engine
-from quinion.model.record import Hit
-from quinion.search.query import check_query
+from quinion.search import semantic
+from quinion.search.semantic import TimedHits
 from quinion.servers.docvec.records import IndexCollections
 from quinion.store.base import Selector
 from quinion.store.filters import Where
-
-
-@dataclass(frozen=True, slots=True)
-class TimedHits:
-    """Hits, best first, with the time for embedding the query and for the search."""
-
-    hits: list[Hit]
-    embedding_s: float
-    search_s: float
 
 
 class Index:
@@ -36,12 +25,12 @@ class Index:
     def __init__(self, engine: Engine) -> None:
         settings = engine.settings
         self.engine = engine
-        self.collections = IndexCollections(settings.docvec_collection)
+        self.names = IndexCollections(settings.docvec_collection)
         self.embedder = self._open_embedder()
         self.writing = anyio.Lock()
         self._declared = self.embedder is engine.model
         if not self._declared:
-            engine.declare(self.collections.chunks, None)
+            engine.collections.declare(self.names.chunks, None)
 
     async def search(self, query: str, limit: int, where: Where | None = None) -> TimedHits:
         """Find the chunks closest in meaning to the query.
@@ -52,16 +41,9 @@ class Index:
             StoreUnavailable: the store cannot be read.
         """
         await self.declare()
-        check_query(query)
-
-        def find() -> TimedHits:
-            started = time.perf_counter()
-            vector = self.embedder.embed_query(query)
-            embedded = time.perf_counter()
-            hits = self.engine.nearest(self.collections.chunks, vector, limit, where)
-            return TimedHits(hits, embedded - started, time.perf_counter() - embedded)
-
-        return await in_thread(find)
+        return await semantic.search(
+            self.engine.collections, self.embedder, self.names.chunks, query, limit, where
+        )
 
     async def declare(self) -> None:
         """Check that the index was built with the configured embedding model.
@@ -72,19 +54,19 @@ class Index:
             ModelUnavailable: the service does not respond.
         """
         if not self._declared:
-            self.engine.declare(
-                self.collections.chunks, await in_thread(lambda: self.embedder.fingerprint)
+            self.engine.collections.declare(
+                self.names.chunks, await in_thread(lambda: self.embedder.fingerprint)
             )
             self._declared = True
 
     async def known(self) -> dict[str, str]:
         """The indexed files, by path, with the hash of their indexed content."""
-        records = await self.engine.get(self.collections.files)
+        records = await self.engine.collections.get(self.names.files)
         return {record.id: str(record.metadata["doc_hash"]) for record in records}
 
     async def count(self) -> int:
         """Number of chunks in the index."""
-        return await self.engine.count(Selector.everything(self.collections.chunks))
+        return await self.engine.collections.count(Selector.everything(self.names.chunks))
 
     async def delete_chunks(self, ids: Sequence[str]) -> list[str]:
         """Delete these chunks and return the ids that existed.
@@ -94,33 +76,35 @@ class Index:
         if not ids:
             return []
         async with self.writing:
-            records = await self.engine.get(self.collections.chunks, ids=list(dict.fromkeys(ids)))
+            records = await self.engine.collections.get(
+                self.names.chunks, ids=list(dict.fromkeys(ids))
+            )
             if not records:
                 return []
             found = [record.id for record in records]
-            selectors = [Selector.by_ids(self.collections.chunks, found)]
+            selectors = [Selector.by_ids(self.names.chunks, found)]
             for path in {str(record.metadata["source_file"]) for record in records}:
                 deleted = sum(record.metadata["source_file"] == path for record in records)
-                if await self.engine.count(self.collections.chunks_of(path)) == deleted:
-                    selectors.append(Selector.by_ids(self.collections.files, [path]))
-            await self.engine.delete(selectors)
+                if await self.engine.collections.count(self.names.chunks_of(path)) == deleted:
+                    selectors.append(Selector.by_ids(self.names.files, [path]))
+            await self.engine.collections.delete(selectors)
             return found
 
     async def delete_file(self, path: str) -> int:
         """Delete a file and its chunks from the index; return the number of chunks."""
         async with self.writing:
-            count = await self.engine.count(self.collections.chunks_of(path))
-            await self.engine.delete(self.collections.all_of(path))
+            count = await self.engine.collections.count(self.names.chunks_of(path))
+            await self.engine.collections.delete(self.names.all_of(path))
             return count
 
     async def clear(self) -> int:
         """Delete everything from the index; return the number of chunks."""
         async with self.writing:
             count = await self.count()
-            await self.engine.delete(
+            await self.engine.collections.delete(
                 [
-                    Selector.everything(self.collections.files),
-                    Selector.everything(self.collections.chunks),
+                    Selector.everything(self.names.files),
+                    Selector.everything(self.names.chunks),
                 ]
             )
             return count

@@ -21,7 +21,6 @@ from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStre
 
 from quinion.concurrency import in_thread, together
 from quinion.embed.base import Vectors
-from quinion.engine import Write
 from quinion.errors import (
     ExtractionFailed,
     FileMissing,
@@ -42,6 +41,7 @@ from quinion.servers.docvec.index import Index, is_missing
 from quinion.servers.docvec.plan import Move, make_plan
 from quinion.servers.docvec.records import File, chunk_records, file_record, placeholder
 from quinion.store.base import Selector
+from quinion.store.collections import Write
 
 GROUP_CHUNKS = 512
 """Large enough for sorting by length and bulk writes, small enough to lose on cancellation."""
@@ -218,39 +218,39 @@ class Indexer:
         self, group: list[File], vectors: Vectors, known: dict[str, str], run: RunResult
     ) -> None:
         """Replace the stored files of a group in one transaction."""
-        collections = self._index.collections
+        names = self._index.names
         records = [record for file in group for record in chunk_records(file)]
         file_records = [file_record(file) for file in group]
 
         def store(write: Write) -> None:
             for file in group:
-                write.delete(collections.chunks_of(file.path))
-            write.upsert(collections.chunks, records, vectors)
-            write.upsert(collections.files, file_records, placeholder(len(file_records)))
+                write.delete(names.chunks_of(file.path))
+            write.upsert(names.chunks, records, vectors)
+            write.upsert(names.files, file_records, placeholder(len(file_records)))
 
         async with self._index.writing:
-            await self._index.engine.write(store)
+            await self._index.engine.collections.write(store)
         run.indexed.update({file.path: file.chunk_ids for file in group})
         run.hidden.update({file.path: file.hidden for file in group if file.hidden})
         run.updated += sum(file.path in known for file in group)
 
     async def _move(self, move: Move) -> None:
         """Update the path of a renamed file and its chunks."""
-        collections, path = self._index.collections, str(move.source.path)
+        names, path = self._index.names, str(move.source.path)
         async with self._index.writing:
-            [old] = await self._index.engine.get(collections.files, ids=[move.old])
+            [old] = await self._index.engine.collections.get(names.files, ids=[move.old])
             new = Record(path, move.source.path.name, old.metadata)
 
             def store(write: Write) -> None:
-                write.update_metadata(collections.chunks_of(move.old), {"source_file": path})
-                write.delete(Selector.by_ids(collections.files, [move.old]))
-                write.upsert(collections.files, [new], placeholder(1))
+                write.update_metadata(names.chunks_of(move.old), {"source_file": path})
+                write.delete(Selector.by_ids(names.files, [move.old]))
+                write.upsert(names.files, [new], placeholder(1))
 
-            await self._index.engine.write(store)
+            await self._index.engine.collections.write(store)
 
     async def _remove(self, path: str) -> None:
         async with self._index.writing:
-            await self._index.engine.delete(self._index.collections.all_of(path))
+            await self._index.engine.collections.delete(self._index.names.all_of(path))
 
 
 class _FileProgress:

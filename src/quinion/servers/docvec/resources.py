@@ -58,7 +58,7 @@ def add_resources(server: ContractServer, index: Index) -> None:
         return prompts.answer_from(folder, question, max_tokens)
 
     async def newest() -> list[Resource]:
-        lines = await index.engine.get(index.collections.files)
+        lines = await index.engine.collections.get(index.names.files)
         lines.sort(key=lambda line: str(line.metadata["indexed_at"]), reverse=True)
         return [_listed(line) for line in lines[:MAX_LISTED]]
 

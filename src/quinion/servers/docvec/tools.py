@@ -187,7 +187,7 @@ def make_tools(index: Index) -> list[Tool]:
             return Confirmation(delete_everything=confirm)
         return Elicit(
             f"Delete all {await index.count():,} chunks of the index "
-            f"{index.collections.name!r}? This can't be undone.",
+            f"{index.names.name!r}? This can't be undone.",
             Confirmation,
         )
 
@@ -234,7 +234,9 @@ def make_tools(index: Index) -> list[Tool]:
 
 async def _index_file(index: Index, indexer: Indexer, path: str, progress: Progress) -> IndexedFile:
     source, run = await indexer.index_file(path, progress)
-    chunks = await index.engine.get(index.collections.chunks, where={"doc_hash": source.sha256})
+    chunks = await index.engine.collections.get(
+        index.names.chunks, where={"doc_hash": source.sha256}
+    )
     chunks.sort(key=lambda chunk: int(chunk.metadata["chunk_index"]))
     ids = [chunk.id for chunk in chunks]
     fitting = how_many_fit(ids)

@@ -22,7 +22,7 @@ async def find_problems(knowledge: KnowledgeBase) -> list[str]:
     registered = {
         (r.source, r.revision_id): r for revisions in by_source.values() for r in revisions
     }
-    records = await knowledge.engine.get(CHUNKS)
+    records = await knowledge.engine.collections.get(CHUNKS)
     counts: Counter[tuple[str, str]] = Counter()
     problems = []
     for record in records:
@@ -54,7 +54,7 @@ async def repair(knowledge: KnowledgeBase) -> list[str]:
     registry = await knowledge.registry()
     by_source = await in_thread(registry.list_all_revisions)
     stored: dict[Key, list[Record]] = {}
-    for record in await knowledge.engine.get(CHUNKS):
+    for record in await knowledge.engine.collections.get(CHUNKS):
         key = str(record.metadata["source"]), str(record.metadata["revision_id"])
         stored.setdefault(key, []).append(record)
     repaired = []

@@ -13,7 +13,6 @@ from functools import partial
 
 from quinion.chunk.sections.split import chunk_sections
 from quinion.concurrency import KeyedLock, in_thread
-from quinion.engine import Write
 from quinion.errors import ExtractionFailed, NoContent, QuinionError
 from quinion.ingest import documents as pipeline
 from quinion.ingest.progress import Progress
@@ -26,6 +25,7 @@ from quinion.servers.invisible_text import warn
 from quinion.servers.policy_kb.answers import Ingested
 from quinion.servers.policy_kb.knowledge import KnowledgeBase, mark_synced
 from quinion.servers.policy_kb.records import CHUNKS, chunk_records, select_revision
+from quinion.store.collections import Write
 
 EXTENSIONS = frozenset({".pdf"})
 
@@ -100,7 +100,7 @@ class Ingestion:
                 # Before the commit, so that a failing registry leaves the old chunks in place.
                 registry.update_revision(policy.source, revision_id, done)
 
-            await engine.write(replace_chunks)
+            await engine.collections.write(replace_chunks)
         return Ingested(
             source=policy.source,
             revision_id=revision_id,

@@ -17,7 +17,7 @@ from datetime import UTC, date, datetime
 import anyio
 
 from quinion.concurrency import KeyedLock, in_thread
-from quinion.engine import Engine, Write
+from quinion.engine import Engine
 from quinion.errors import PolicyProblem, RevisionMissing
 from quinion.model.policy import (
     PolicyDraft,
@@ -29,6 +29,7 @@ from quinion.model.policy import (
 )
 from quinion.model.record import Hit
 from quinion.model.revisions import Plan, latest_effective, resolve
+from quinion.search import semantic
 from quinion.search.query import check_query
 from quinion.servers.policy_kb.records import (
     CHUNKS,
@@ -38,6 +39,7 @@ from quinion.servers.policy_kb.records import (
     registry_metadata,
     select_revision,
 )
+from quinion.store.collections import Write
 from quinion.store.filters import all_of
 from quinion.store.policies import PolicyRegistry
 
@@ -90,16 +92,19 @@ class KnowledgeBase:
             await in_thread(registry.get_policy, source)
         where = filter_sources(sources) if sources else None
         by_source = await self.sync()
-        if day is None:
-            return await self.engine.search(CHUNKS, query, limit, where)
-        found = (
-            resolve(source, revisions, day).revision for source, revisions in by_source.items()
+        if day is not None:
+            found = (
+                resolve(source, revisions, day).revision for source, revisions in by_source.items()
+            )
+            in_force = {(r.source, r.revision_id) for r in found if r}
+            if not in_force:
+                return []
+            where = all_of(where, filter_in_force(day, in_force))
+        engine = self.engine
+        nearest = await semantic.search(
+            engine.collections, engine.embedder, CHUNKS, query, limit, where
         )
-        in_force = {(r.source, r.revision_id) for r in found if r}
-        if not in_force:
-            return []
-        where = all_of(where, filter_in_force(day, in_force))
-        return await self.engine.search(CHUNKS, query, limit, where)
+        return nearest.hits
 
     async def find_revision(self, source: str, revision_id: str | None) -> Revision:
         """Find a revision by id; without an id, the one in force today or else the latest one
@@ -164,7 +169,7 @@ class KnowledgeBase:
         registry = await self.registry()
         selector = select_revision(source, revision_id)
         async with self.mark_busy((source, revision_id)):
-            count = await self.engine.count(selector)
+            count = await self.engine.collections.count(selector)
             # Registry first: if it fails, the store is unchanged.
             try:
                 await in_thread(
@@ -172,7 +177,7 @@ class KnowledgeBase:
                 )
             except PolicyProblem:
                 log.info("%r %r is not registered; its chunks are removed", source, revision_id)
-            await self.engine.delete([selector])
+            await self.engine.collections.delete([selector])
         return count
 
     async def delete_revision(self, source: str, revision_id: str) -> Revision:
@@ -180,7 +185,7 @@ class KnowledgeBase:
         registry = await self.registry()
         async with self.mark_busy((source, revision_id)):
             deleted = await in_thread(registry.delete_revision, source, revision_id)
-            await self.engine.delete([select_revision(source, revision_id)])
+            await self.engine.collections.delete([select_revision(source, revision_id)])
         return deleted
 
     async def sync(self) -> dict[str, list[Revision]]:
@@ -205,7 +210,7 @@ class KnowledgeBase:
                 write.update_metadata(selector, registry_metadata(revision))
                 mark_synced(write, revision)
 
-        await self.engine.write(set_dates)
+        await self.engine.collections.write(set_dates)
 
     def _find_stale(self) -> tuple[dict[str, list[Revision]], list[Revision]]:
         """List all revisions by source, and those whose chunks have stale dates or labels."""
@@ -229,7 +234,7 @@ class KnowledgeBase:
         async with self._locks.hold(key):
             self._busy_keys.add(mark)
             try:
-                await self.engine.write(lambda write: write.set_value(mark, "busy"))
+                await self.engine.collections.write(lambda write: write.set_value(mark, "busy"))
                 yield
                 await self._clear(mark)
             except BaseException:
@@ -249,11 +254,13 @@ class KnowledgeBase:
                 await self._clear(busy)
 
     async def _clear(self, key: str) -> None:
-        await self.engine.write(lambda write: write.delete_value(key))
+        await self.engine.collections.write(lambda write: write.delete_value(key))
 
     async def recount_chunks(self, revision: Revision) -> None:
         """Set the registry's chunk count of the revision to the number of stored chunks."""
-        count = await self.engine.count(select_revision(revision.source, revision.revision_id))
+        count = await self.engine.collections.count(
+            select_revision(revision.source, revision.revision_id)
+        )
         if count == revision.chunk_count:
             return
         log.warning(

@@ -63,7 +63,7 @@ async def list_sections(knowledge: KnowledgeBase, revision: Revision) -> list[st
 
 async def _read_chunks(knowledge: KnowledgeBase, revision: Revision) -> list[SectionChunk]:
     where = select_revision(revision.source, revision.revision_id).where
-    records = await knowledge.engine.get(CHUNKS, where=where)
+    records = await knowledge.engine.collections.get(CHUNKS, where=where)
     return sorted(map(to_chunk, records), key=lambda chunk: chunk.index)
 
 

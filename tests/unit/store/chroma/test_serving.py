@@ -15,6 +15,7 @@ from mcp import Client
 from quinion.embed.local.weights import prepare
 from quinion.engine import open_engine
 from quinion.model.policy import PolicyCategory, PolicyDraft, RevisionDraft
+from quinion.search import semantic
 from quinion.servers import doclibrary, document_store, docvec, policy_kb
 from quinion.servers.base import ContractServer
 from quinion.servers.doclibrary.records import DOCUMENTS
@@ -166,7 +167,10 @@ async def ingest_without_server(settings: Settings, letter: Path) -> dict[str, C
     async with open_engine(settings) as engine:
         server = document_store.build(engine)
         await ask(server, "ingest_document", file_path=str(letter), application_ref="A")
-        assert len(await engine.search(CHUNKS, "cycle parking", 3)) == 1
+        found = await semantic.search(
+            engine.collections, engine.embedder, CHUNKS, "cycle parking", 3
+        )
+        assert len(found.hits) == 1
         assert isinstance(engine.store, EmbeddedStore)
         return read_store(engine.store)
 
