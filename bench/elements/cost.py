@@ -11,7 +11,7 @@ from pathlib import Path
 
 from quinion.elements.crop import render_page
 from quinion.elements.document import find_elements, open_document
-from quinion.workers.element_worker import read_words
+from quinion.workers.jobs.elements import read_words
 
 PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 

@@ -9,7 +9,7 @@ from tempfile import TemporaryDirectory
 from quinion.elements.document import find_elements, open_document
 from quinion.elements.mupdf import pymupdf
 from quinion.model.element import Box, Element, ElementType
-from quinion.workers.element_worker import read_words
+from quinion.workers.jobs.elements import read_words
 
 DPI = 200
 LABELS = Path(__file__).with_name("labels.json")

@@ -27,6 +27,7 @@ from quinion.store.base import VectorStore
 from quinion.store.collections import Collections
 from quinion.store.factory import open_store
 from quinion.store.lock import FolderLock
+from quinion.workers.kinds import ELEMENTS
 from quinion.workers.pool import Workers
 
 if TYPE_CHECKING:
@@ -105,7 +106,7 @@ async def open_engine(settings: Settings) -> AsyncIterator[Engine]:
         )
         workers = Workers(settings.workers)
         stack.push_async_callback(workers.close)
-        element_workers = Workers(settings.workers, module="quinion.workers.element_worker")
+        element_workers = Workers(settings.workers, kind=ELEMENTS)
         stack.push_async_callback(element_workers.close)
         store = await in_thread(open_store, store_place(settings))
         stack.callback(store.close)

@@ -24,7 +24,8 @@ from mcp import MCPError
 from quinion.concurrency import together
 from quinion.embed.local.weights import prepare
 from quinion.errors import FileProblem, QuinionError
-from quinion.workers.framing import Frame
+from quinion.framing import Frame
+from quinion.workers.kinds import DOCUMENTS, ELEMENTS, MARKDOWN, WorkerKind
 from quinion.workers.pool import Workers
 from tests.contract.process import Home
 from tests.documents import PROSE, text_pdf
@@ -42,7 +43,7 @@ CRASH = "made the reader crash"
 TIMED_OUT = "Reading timed out after"
 UNEXPECTED = "the reader failed with"
 
-Job = tuple[str, str, Frame]
+Job = tuple[WorkerKind, str, Frame]
 """Kind of worker, job and arguments."""
 
 
@@ -75,23 +76,23 @@ def jobs_for(number: int, page_count: int) -> Iterator[Job]:
     """Return the jobs of a case after its survey."""
     span = {"first": 1, "last": min(page_count, PAGES)}
     plain = {"ocr": False, "extension": ".pdf"}
-    yield "worker", "describe", {"options": plain}
-    yield "worker", "read_lined_pages", {**span, "options": plain}
+    yield DOCUMENTS, "describe", {"options": plain}
+    yield DOCUMENTS, "read_lined_pages", {**span, "options": plain}
     if number % OCR_EVERY == 0:
         page = {"first": 1, "last": 1, "options": {"ocr": True, "extension": ".pdf"}}
-        yield "worker", "probe", {"numbers": [1], "options": page["options"]}
-        yield "worker", "read_pages", page
+        yield DOCUMENTS, "probe", {"numbers": [1], "options": page["options"]}
+        yield DOCUMENTS, "read_pages", page
     if number % ELEMENTS_EVERY == 1:
-        yield "element_worker", "find_elements", {**span, "ocr": False}
-        yield "element_worker", "picture", {"page": 1, "box": None, "limits": {}}
+        yield ELEMENTS, "find_elements", {**span, "ocr": False}
+        yield ELEMENTS, "picture", {"page": 1, "box": None, "limits": {}}
     if number % MARKDOWN_EVERY == 2:
-        yield "markdown_worker", "read_markdown", {**span, "sizes": [], "options": plain}
+        yield MARKDOWN, "read_markdown", {**span, "sizes": [], "options": plain}
 
 
 class Fuzzer:
     """Runs cases on the workers and counts the outcomes."""
 
-    def __init__(self, folder: Path, pools: dict[str, Workers], seed: int) -> None:
+    def __init__(self, folder: Path, pools: dict[WorkerKind, Workers], seed: int) -> None:
         self.tally = Tally()
         self._folder = folder
         self._pools = pools
@@ -123,7 +124,7 @@ class Fuzzer:
         path.write_bytes(case.data)
         options = {"first": 1, "last": PAGES, "options": {"ocr": False, "extension": ".pdf"}}
         try:
-            pages = await self._do(case, path, ("worker", "survey", options))
+            pages = await self._do(case, path, (DOCUMENTS, "survey", options))
             if pages:
                 for job in jobs_for(case.number, pages[0]["page_count"]):
                     await self._do(case, path, job)
@@ -156,7 +157,7 @@ class Fuzzer:
     async def _check_good_file(self) -> None:
         """Check that the workers still read a good file."""
         options = {"ocr": False, "extension": ".pdf"}
-        item = await self._pools["worker"].first(
+        item = await self._pools[DOCUMENTS].first(
             "survey", path=str(self._good), first=1, last=1, options=options
         )
         if PROSE.split("\n")[0] not in item["text"]:
@@ -186,8 +187,8 @@ async def fuzz(folder: Path, numbers: Sequence[int], seed: int = SEED) -> Tally:
     """Try the cases of these numbers on workers of each kind."""
     async with AsyncExitStack() as stack:
         pools = {}
-        for kind in ("worker", "element_worker", "markdown_worker"):
-            pools[kind] = Workers(AT_ONCE, module=f"quinion.workers.{kind}")
+        for kind in (DOCUMENTS, ELEMENTS, MARKDOWN):
+            pools[kind] = Workers(AT_ONCE, kind=kind)
             stack.push_async_callback(pools[kind].close)
         fuzzer = Fuzzer(folder, pools, seed)
         await fuzzer.run(numbers)

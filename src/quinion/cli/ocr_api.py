@@ -8,8 +8,9 @@ import typer
 from quinion.servers.http import LOOPBACK, Site, serve_sites
 from quinion.servers.ocr_api import NAME, build_app
 from quinion.servers.ocr_api.files import open_files
-from quinion.servers.ocr_api.reading import WORKER, Reader
+from quinion.servers.ocr_api.reading import Reader
 from quinion.settings import Settings
+from quinion.workers.kinds import MARKDOWN
 from quinion.workers.pool import Workers
 
 PORT = 3007
@@ -21,7 +22,7 @@ def run(settings: Settings, host: str | None, port: int | None) -> None:
 
 
 async def _serve(settings: Settings, host: str, port: int) -> None:
-    workers = Workers(settings.workers, module=WORKER)
+    workers = Workers(settings.workers, kind=MARKDOWN)
     try:
         with open_files() as files:
             reader = Reader(workers, ocr=settings.enable_ocr)

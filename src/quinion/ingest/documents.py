@@ -27,13 +27,13 @@ from quinion.extract.scans.scan_decision import (
     decide,
     has_layer,
 )
+from quinion.framing import Frame
 from quinion.ingest.progress import Progress
 from quinion.ingest.resources import Resources
 from quinion.ingest.source import Source, check_unchanged
 from quinion.model.chunk import Chunk
 from quinion.model.line import LinedPage, lined_page_of_json
 from quinion.model.page import Method, Page
-from quinion.workers.framing import Frame
 from quinion.workers.pool import OnItem, Workers
 
 SURVEYED_PAGES = 32

@@ -1,11 +1,11 @@
 """Element detection: file → figures, tables and equations, in separate worker processes."""
 
 from quinion.concurrency import together
+from quinion.framing import Frame
 from quinion.ingest.progress import Progress
 from quinion.ingest.resources import Resources
 from quinion.ingest.source import Source
 from quinion.model.element import Element, element_of_json
-from quinion.workers.framing import Frame
 
 SLICE_PAGES = 8
 

@@ -4,13 +4,13 @@ there and split here."""
 from quinion.chunk.paged import split_pages
 from quinion.concurrency import in_thread
 from quinion.embed.local.weights import find_tokenizer
+from quinion.framing import Frame
 from quinion.ingest import documents
 from quinion.ingest.progress import Progress
 from quinion.ingest.resources import Resources
 from quinion.ingest.source import Source, check_unchanged
 from quinion.model.chunk import FileChunk, file_chunk_from_json
 from quinion.model.file_format import Format
-from quinion.workers.framing import Frame
 
 ANY_PICTURE = 1.0
 """Image ratio that no PDF exceeds: an indexed file is always read for its text."""

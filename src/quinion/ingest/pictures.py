@@ -13,9 +13,9 @@ from dataclasses import asdict
 from pathlib import Path
 
 from quinion.concurrency import KeyedLock, in_thread
+from quinion.framing import Frame
 from quinion.ingest.resources import Resources
 from quinion.model.element import Box
-from quinion.workers.framing import Frame
 
 MAX_BYTES = 512 << 20
 """Maximum size of the cache on disk."""

@@ -21,7 +21,7 @@ import anyio.to_thread
 
 from quinion import errors
 from quinion.errors import ExtractionFailed, QuinionError
-from quinion.workers.framing import (
+from quinion.framing import (
     LENGTH_BYTES,
     MAX_FRAME_BYTES,
     Frame,
@@ -29,31 +29,21 @@ from quinion.workers.framing import (
     decode_length,
     encode,
 )
+from quinion.workers.kinds import DOCUMENTS, WorkerKind
 
-PAGE_TIMEOUT_S = 60.0
-"""Timeout for each page. OCR has a shorter timeout, and the page is rendered before it."""
-JOB_TIMEOUTS_S = {
-    **dict.fromkeys(("survey", "describe", "picture", "render_formula"), 20.0),
-    **dict.fromkeys(("probe", "find_elements"), 40.0),
-    "read_chunks": 110.0,
-}
-"""Timeouts for jobs that need less time than OCR, or that process an entire text in one step. The
-sum for a page that hangs in survey, probe and reading stays within two minutes."""
+PROGRAM = "quinion.workers.worker"
 
 OnItem = Callable[[Frame], Awaitable[None]]
 
 
 class Workers:
-    """Pool of at most `size` worker processes, shared by all documents that are being read."""
+    """Pool of at most `size` workers of one kind, shared by all documents that are being read."""
 
     def __init__(
-        self,
-        size: int,
-        timeout_s: float | None = None,
-        module: str = "quinion.workers.worker",
+        self, size: int, timeout_s: float | None = None, kind: WorkerKind = DOCUMENTS
     ) -> None:
         self.size = size
-        self._module = module
+        self._kind = kind
         self._timeout_s = timeout_s
         self._limiter = anyio.CapacityLimiter(size)
         self._idle: list[_Process] = []
@@ -92,7 +82,7 @@ class Workers:
             await self._idle.pop().kill()
 
     async def _receive(self, worker: "_Process", job: str) -> Frame:
-        timeout_s = self._timeout_s or JOB_TIMEOUTS_S.get(job, PAGE_TIMEOUT_S)
+        timeout_s = self._timeout_s or self._kind.timeout_s(job)
         try:
             with anyio.fail_after(timeout_s):
                 return await worker.receive()
@@ -110,7 +100,7 @@ class Workers:
     @asynccontextmanager
     async def _acquire(self) -> AsyncIterator["_Process"]:
         async with self._limiter:
-            worker = self._idle.pop() if self._idle else await _Process.start(self._module)
+            worker = self._idle.pop() if self._idle else await _Process.start(self._kind)
             try:
                 yield worker
             finally:
@@ -133,9 +123,7 @@ class _Process:
         self._stdout = anyio.streams.buffered.BufferedByteReceiveStream(process.stdout)
 
     @classmethod
-    async def start(cls, module: str) -> "_Process":
-        # -P: modules in the user's current folder must not be imported.
-        command = [sys.executable, "-P", "-m", module]
+    async def start(cls, kind: WorkerKind) -> "_Process":
         # One temporary folder per worker, because a killed process does not clean up.
         try:
             temp_folder = await anyio.to_thread.run_sync(_make_temp_folder)
@@ -145,7 +133,7 @@ class _Process:
                 f"{tempfile.gettempdir()}, or set TMPDIR to another folder."
             ) from error
         process = await anyio.open_process(
-            command,
+            worker_command(kind),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=None,
@@ -176,6 +164,13 @@ class _Process:
         with anyio.CancelScope(shield=True):
             await self._process.aclose()
             await anyio.to_thread.run_sync(self._temp_folder.cleanup)
+
+
+def worker_command(kind: WorkerKind) -> list[str]:
+    """Return the command that starts a worker of this kind."""
+    limits = [str(kind.address_space_bytes), str(kind.max_idle_bytes)]
+    # -P: modules in the user's current folder must not be imported.
+    return [sys.executable, "-P", "-m", PROGRAM, kind.jobs, *limits]
 
 
 def _make_temp_folder() -> "tempfile.TemporaryDirectory[str]":

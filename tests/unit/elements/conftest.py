@@ -6,15 +6,16 @@ The test process creates documents with `quinion.extract.pdf.mupdf` and cannot l
 import os
 import signal
 import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from quinion.framing import Frame, encode, receive
 from quinion.model.element import Element, element_of_json
-from quinion.workers.framing import LENGTH_BYTES, Frame, decode, decode_length, encode
+from quinion.workers.kinds import ELEMENTS
+from quinion.workers.pool import worker_command
 
 
 class Worker:
@@ -22,7 +23,7 @@ class Worker:
 
     def __init__(self) -> None:
         self._process = subprocess.Popen(
-            [sys.executable, "-P", "-m", "quinion.workers.element_worker"],
+            worker_command(ELEMENTS),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             start_new_session=True,
@@ -31,23 +32,20 @@ class Worker:
     def ask(self, job: str, **arguments: Any) -> list[Frame]:
         """Return the items of the answer; raises RuntimeError with the message of an error."""
         assert self._process.stdin is not None
+        assert self._process.stdout is not None
         self._process.stdin.write(encode({"job": job, "arguments": arguments}))
         self._process.stdin.flush()
         items = []
-        while not (frame := self._receive()).get("done"):
+        while (frame := receive(self._process.stdout)) and not frame.get("done"):
             if "error" in frame:
                 raise RuntimeError(f"{frame['error']['type']}: {frame['error']['message']}")
             items.append(frame["item"])
+        assert frame is not None, "the worker has exited"
         return items
 
     def close(self) -> None:
         os.killpg(self._process.pid, signal.SIGKILL)
         self._process.communicate()
-
-    def _receive(self) -> Frame:
-        assert self._process.stdout is not None
-        length = decode_length(self._process.stdout.read(LENGTH_BYTES))
-        return decode(self._process.stdout.read(length))
 
 
 Find = Callable[..., list[Element]]

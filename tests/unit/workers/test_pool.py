@@ -3,6 +3,7 @@ import signal
 import sys
 import time
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,11 +13,9 @@ import pytest
 
 from quinion.embed.local.weights import find_tokenizer
 from quinion.errors import ExtractionFailed, FileMissing, UnsupportedFile
-from quinion.extract.document import OCR_TIMEOUT_S
-from quinion.extract.scans import scan_probe
 from quinion.runtime_tuning import NICENESS
-from quinion.workers.pool import JOB_TIMEOUTS_S, PAGE_TIMEOUT_S, Workers
-from quinion.workers.worker import MAX_IDLE_MEMORY
+from quinion.workers.kinds import DOCUMENTS
+from quinion.workers.pool import Workers
 from tests.hostile.bombs import many_words
 from tests.hostile.images import largest_png
 
@@ -24,25 +23,21 @@ pytestmark = pytest.mark.anyio
 OPTIONS = {"ocr": False}
 STEADY = """
 import time
-from quinion.workers import worker
 
 def steady():
     for _ in range(3):
         time.sleep(1)
         yield {"made": time.monotonic()}
 
-worker.JOBS["steady"] = steady
-worker.main()
+JOBS = {"steady": steady}
 """
 GREEDY = """
-from quinion.workers import worker
 from tests.heap import leave_holes
 
 def take():
     yield {"taken": leave_holes()}
 
-worker.JOBS |= {"rest": lambda: iter([{}]), "take": take}
-worker.main()
+JOBS = {"rest": lambda: iter([{}]), "take": take}
 """
 
 
@@ -101,9 +96,9 @@ async def test_pages_come_one_by_one_in_order(workers: Workers, pdf: Path) -> No
 async def test_items_are_delivered_without_waiting_for_the_next(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (tmp_path / "steady_worker.py").write_text(STEADY)
+    (tmp_path / "steady_jobs.py").write_text(STEADY)
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
-    workers = Workers(1, timeout_s=60, module="steady_worker")
+    workers = Workers(1, timeout_s=60, kind=replace(DOCUMENTS, jobs="steady_jobs"))
     delays_s: list[float] = []
 
     async def keep(item: dict[str, Any]) -> None:
@@ -143,22 +138,12 @@ async def test_a_worker_that_stays_silent_is_replaced(pdf: Path, pipe: Path) -> 
     await workers.close()
 
 
-async def test_a_job_without_ocr_is_given_up_sooner(
-    pdf: Path, pipe: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setitem(JOB_TIMEOUTS_S, "survey", 1.0)
-    workers = Workers(1)
+async def test_a_job_without_ocr_is_given_up_sooner(pdf: Path, pipe: Path) -> None:
+    workers = Workers(1, kind=replace(DOCUMENTS, timeouts_s={"survey": 1.0}))
     with pytest.raises(ExtractionFailed, match="after 1 seconds"):
         await workers.first("survey", path=str(pipe), first=1, last=1, options=OPTIONS)
     assert len(await read_all(workers, pdf)) == 3
     await workers.close()
-
-
-def test_a_page_that_never_ends_is_answered_within_two_minutes() -> None:
-    assert JOB_TIMEOUTS_S["survey"] + JOB_TIMEOUTS_S["probe"] + PAGE_TIMEOUT_S <= 120
-    assert JOB_TIMEOUTS_S["read_chunks"] < 120
-    assert JOB_TIMEOUTS_S["probe"] > scan_probe.TIMEOUT_S
-    assert OCR_TIMEOUT_S < PAGE_TIMEOUT_S
 
 
 async def test_jobs_that_need_too_much_memory_are_refused(
@@ -199,7 +184,8 @@ async def test_a_worker_that_retains_memory_is_replaced(
     assert len(await read_all(workers, pdf)) == 3
     with pytest.raises(ExtractionFailed, match="more memory"):
         await workers.first("survey", path=str(bomb), first=1, last=1, options=OPTIONS)
-    assert sum(psutil.Process(pid).memory_info().vms for pid in worker_pids()) <= MAX_IDLE_MEMORY
+    kept = sum(psutil.Process(pid).memory_info().vms for pid in worker_pids())
+    assert kept <= DOCUMENTS.max_idle_bytes
     assert len(await read_all(workers, pdf)) == 3
 
 
@@ -207,13 +193,11 @@ async def test_a_worker_that_retains_memory_is_replaced(
 async def test_memory_of_a_document_is_released(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (tmp_path / "greedy_worker.py").write_text(GREEDY)
+    (tmp_path / "greedy_jobs.py").write_text(GREEDY)
     monkeypatch.setenv("PYTHONPATH", f"{tmp_path}{os.pathsep}{Path(__file__).parents[3]}")
-    workers = Workers(1, timeout_s=60, module="greedy_worker")
+    workers = Workers(1, timeout_s=60, kind=replace(DOCUMENTS, jobs="greedy_jobs"))
     await workers.first("rest")
-    [process] = [
-        child for child in psutil.Process().children() if "greedy_worker" in child.cmdline()
-    ]
+    [process] = map(psutil.Process, worker_pids())
     before = process.memory_info().rss
     taken = (await workers.first("take"))["taken"]
     assert process.memory_info().rss - before < 0.2 * taken

@@ -5,8 +5,9 @@ instead of for every page. It runs in a separate process because the only way to
 kill it. It uses the language data of the installed program, which is the fallback when the library
 fails.
 
-Requests go to its stdin and replies come from its stdout: a line of numbers, then as many bytes as
-these announce. The process exits when its parent closes stdin or exits.
+It speaks the protocol of workers (`quinion.framing`); the pixels of a page follow its frame. It is
+in the process group of its parent, so both are killed together, and it exits when its parent closes
+stdin or exits.
 """
 
 import os
@@ -20,6 +21,7 @@ from importlib.util import find_spec
 from time import monotonic
 
 from quinion.extract.ocr.raster import Raster
+from quinion.framing import encode, receive, take_stdout
 from quinion.runtime_tuning import release_memory
 
 LANGUAGE = "eng"
@@ -112,19 +114,18 @@ def _find_data_folder(program: str) -> str | None:
 
 
 def _exchange(process: "subprocess.Popen[bytes]", raster: Raster, upside_down: bool) -> str:
-    """Send a raster and return the reply; OSError or ValueError if the process exits before."""
+    """Send a raster and return its table; OSError or ValueError if the process exits before."""
     assert process.stdin is not None
     assert process.stdout is not None
     width, height = raster.image.size
-    process.stdin.write(b"%d %d %d\n" % (width, height, raster.dpi or 0))
+    process.stdin.write(encode({"width": width, "height": height, "dpi": raster.dpi or 0}))
     for band in raster.bands(upside_down=upside_down):
         process.stdin.write(band)
     process.stdin.flush()
-    length = int(process.stdout.readline())
-    answer = process.stdout.read(length)
-    if len(answer) < length:
-        raise BrokenPipeError("the reply is truncated")
-    return answer.decode(errors="replace")
+    reply = receive(process.stdout)
+    if reply is None:
+        raise BrokenPipeError("the process has exited")
+    return str(reply["table"])
 
 
 def main(folder: str) -> None:
@@ -132,20 +133,19 @@ def main(folder: str) -> None:
     # Imported here, so that the parent process does not load it.
     import tesserocr  # type: ignore[import-untyped,import-not-found,unused-ignore]  # noqa: PLC0415
 
-    answers = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
-    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
+    replies = take_stdout()
     with tesserocr.PyTessBaseAPI(path=folder, lang=LANGUAGE) as library:
-        while header := sys.stdin.buffer.readline():
-            width, height, dpi = map(int, header.split())
-            library.SetVariable("user_defined_dpi", str(dpi))
+        while (page := receive(sys.stdin.buffer)) is not None:
+            width, height = page["width"], page["height"]
+            library.SetVariable("user_defined_dpi", str(page["dpi"]))
             library.SetImageBytes(sys.stdin.buffer.read(width * height), width, height, 1, width)
-            table = library.GetTSVText(0).encode()
+            table = library.GetTSVText(0)
             # No state may carry over to the next page.
             library.Clear()
             library.ClearAdaptiveClassifier()
             release_memory()
-            answers.write(b"%d\n" % len(table) + table)
-            answers.flush()
+            replies.write(encode({"table": table}))
+            replies.flush()
 
 
 if __name__ == "__main__":

@@ -14,11 +14,10 @@ import anyio
 
 from quinion.concurrency import together
 from quinion.errors import QuinionError
+from quinion.framing import Frame
 from quinion.servers.ocr_api.problems import bad_file
-from quinion.workers.framing import Frame
 from quinion.workers.pool import Workers
 
-WORKER = "quinion.workers.markdown_worker"
 MODEL = "mistral-ocr-latest"
 PAGES_PER_TASK = 4
 """Maximum number of consecutive pages that a worker reads in one task."""

@@ -14,6 +14,7 @@ from quinion.home import hold_home
 from quinion.servers import document_store
 from quinion.settings import Settings
 from quinion.store.base import VectorStore
+from quinion.workers.kinds import ELEMENTS
 from quinion.workers.pool import Workers
 from tests.contract.process import Home
 from tests.contract.session import Session
@@ -54,7 +55,7 @@ async def open_engine(settings: Settings, store: VectorStore) -> AsyncIterator[E
         model = LocalEmbedder(settings.models, settings.model_dir, numerics=None)
         workers = Workers(settings.workers)
         stack.push_async_callback(workers.close)
-        element_workers = Workers(settings.workers, module="quinion.workers.element_worker")
+        element_workers = Workers(settings.workers, kind=ELEMENTS)
         stack.push_async_callback(element_workers.close)
         stack.callback(store.close)
         yield Engine(settings, lock, workers, element_workers, model, store, stack.callback)

@@ -1,7 +1,7 @@
-"""Worker process for elements: finds them and renders pictures, with PyMuPDF's layout model.
+"""Jobs on elements: find them and render pictures, with PyMuPDF's layout model.
 
-Run as `python -m quinion.workers.element_worker`. The model is loaded for the first page that is
-analysed, so a process that only renders pictures does not load it.
+The model is loaded for the first page that is analysed, so a process that only renders pictures
+does not load it.
 """
 
 from base64 import b64encode
@@ -16,9 +16,8 @@ from quinion.elements import crop, document
 from quinion.elements.scanned_page import Word
 from quinion.extract.ocr import tesseract
 from quinion.extract.ocr.raster import Raster
+from quinion.framing import Frame
 from quinion.model.element import Box
-from quinion.workers import worker
-from quinion.workers.framing import Frame
 
 # Half of the usual timeout: a page on which OCR finds nothing in that time has no captions.
 _TIMEOUT_S = 25.0
@@ -57,12 +56,8 @@ def _render_formula(latex: str) -> Iterator[Frame]:
     yield {"png": b64encode(render_formula(latex)).decode()}
 
 
-if __name__ == "__main__":
-    worker.JOBS.update(
-        {
-            "find_elements": _find_elements,
-            "picture": _picture,
-            "render_formula": _render_formula,
-        }
-    )
-    worker.main(worker.ADDRESS_SPACE_WITH_MODEL, worker.MAX_IDLE_MEMORY_WITH_MODEL)
+JOBS = {
+    "find_elements": _find_elements,
+    "picture": _picture,
+    "render_formula": _render_formula,
+}

@@ -1,7 +1,4 @@
-"""Worker process that converts to Markdown: like `worker`, but with PyMuPDF's layout model.
-
-Run as `python -m quinion.workers.markdown_worker`.
-"""
+"""Jobs that convert documents to Markdown, with PyMuPDF's layout model."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
@@ -16,13 +13,8 @@ from quinion.elements.ink import SCAN_CONTRAST, find_patches
 from quinion.extract.document import Options
 from quinion.extract.markdown import reader
 from quinion.extract.pdf import coverage
+from quinion.framing import Frame
 from quinion.model.element import Box
-from quinion.workers import worker
-from quinion.workers.framing import Frame
-
-ADDRESS_SPACE = 5 << 28
-"""Larger than for other workers: a scanned page is held in grey for OCR and in colour for its
-figures, in addition to the model."""
 
 
 def _survey(path: str, options: Frame) -> Iterator[Frame]:
@@ -44,6 +36,4 @@ def _find_patches(grey: Image.Image, known: Sequence[coverage.Box]) -> list[cove
     return [(box.x0, box.y0, box.x1, box.y1) for box in found]
 
 
-if __name__ == "__main__":
-    worker.JOBS.update({"survey": _survey, "read_markdown": _read_markdown})
-    worker.main(ADDRESS_SPACE, worker.MAX_IDLE_MEMORY_WITH_MODEL)
+JOBS = {"survey": _survey, "read_markdown": _read_markdown}
