@@ -23,7 +23,7 @@ from bench.part import Claim, Part, Setting
 from bench.ranking import DEPTH, Rankings, mean_ndcg, mean_recall
 from bench.table import number, table
 from quinion.chunk.recursive import chunk_pages, join_pages
-from quinion.cli.client import call, connect
+from quinion.cli.server_client import call, connect
 from quinion.embed.base import Vectors
 from quinion.embed.local.embedder import LocalEmbedder
 from quinion.embed.local.runtimes import Numerics, is_installed

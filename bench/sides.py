@@ -26,7 +26,7 @@ from mcp import Client
 from mcp.client.stdio import StdioServerParameters, get_default_environment, stdio_client
 
 from bench.processes import newest_child
-from quinion.cli.ingest import AT_ONCE
+from quinion.cli.documents.ingest import AT_ONCE
 from quinion.daemon.client import stop_engine as stop_background_engine
 from quinion.store.lock import read_holder
 

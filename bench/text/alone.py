@@ -24,7 +24,7 @@ from bench.peer import serve
 from bench.processes import measure_cpu_s, measure_embedding_s
 from bench.sides import our_variables
 from quinion.chunk.recursive import chunk_pages, join_pages
-from quinion.cli.ingest import AT_ONCE
+from quinion.cli.documents.ingest import AT_ONCE
 from quinion.concurrency import in_thread
 from quinion.embed.base import Vectors
 from quinion.engine import Engine, open_engine

@@ -26,8 +26,8 @@ GROUPS = {
     "import": (MAINTENANCE, "Import data written by other programs."),
 }
 """Command groups with their panel and help; each is a module or package of `quinion.cli`."""
-MODULES = {"import": "importing"}
-"""Groups whose module has another name; `import` is a Python keyword."""
+MODULES = {"import": "maintenance.importing", "model": "maintenance.model"}
+"""Groups whose module is not the package of the same name."""
 
 
 class _Commands(TyperGroup):
@@ -74,7 +74,7 @@ def _name_servers() -> list[str]:
 
 
 def _name_clients() -> list[str]:
-    from quinion.cli.clients import CLIENTS
+    from quinion.cli.connect.clients import CLIENTS
 
     return list(CLIENTS)
 
@@ -118,11 +118,11 @@ def serve(
     Example: quinion serve document-store --port 3002
     """
     if servers == ["ocr-api"]:  # not an MCP server; uses no home
-        from quinion.cli import ocr_api
+        from quinion.cli.serving import ocr_api
 
         ocr_api.run(Settings.from_environment(), host, port)
         return
-    from quinion.cli.serve import run
+    from quinion.cli.serving.serve import run
 
     run(Settings.from_environment(), servers or [], host, port, samples)
 
@@ -138,7 +138,7 @@ def stdio(
 
     Example: quinion stdio document-store
     """
-    from quinion.cli.stdio import run
+    from quinion.cli.serving.stdio import run
 
     run(Settings.from_environment(), server)
 
@@ -158,7 +158,7 @@ def ingest(
 
     Example: quinion ingest ./25_01178_REM --application-ref 25/01178/REM
     """
-    from quinion.cli.ingest import run
+    from quinion.cli.documents.ingest import run
 
     raise typer.Exit(
         run(Settings.from_environment(), paths, application_ref, document_type, as_json=json)
@@ -179,7 +179,7 @@ def index(
 
     Example: quinion index ~/notes ~/src --watch
     """
-    from quinion.cli.index import run
+    from quinion.cli.documents.index import run
 
     raise typer.Exit(
         run(
@@ -219,7 +219,7 @@ def search(
 
     Example: quinion search "retry with backoff" --filter file_format=code --filter source_file~http
     """
-    from quinion.cli.search import run
+    from quinion.cli.documents.search import run
 
     raise typer.Exit(
         run(
@@ -313,7 +313,7 @@ def verify(
 
     Example: quinion verify --repair
     """
-    from quinion.cli.verify import run
+    from quinion.cli.maintenance.verify import run
 
     raise typer.Exit(run(Settings.from_environment(), repair=repair, as_json=json))
 
@@ -327,7 +327,7 @@ def rebuild(json: Json = False) -> None:
 
     Example: quinion rebuild
     """
-    from quinion.cli.rebuild import run
+    from quinion.cli.maintenance.rebuild import run
 
     raise typer.Exit(run(Settings.from_environment(), as_json=json))
 
@@ -341,7 +341,7 @@ def backup(
 
     Example: quinion backup ~/quinion.tar
     """
-    from quinion.cli.backup import run_backup
+    from quinion.cli.maintenance.backup import run_backup
 
     raise typer.Exit(run_backup(Settings.from_environment(), file, as_json=json))
 
@@ -355,7 +355,7 @@ def restore(
 
     Example: quinion restore ~/quinion.tar
     """
-    from quinion.cli.backup import run_restore
+    from quinion.cli.maintenance.backup import run_restore
 
     raise typer.Exit(run_restore(Settings.from_environment(), file, as_json=json))
 
@@ -368,7 +368,7 @@ def stop(json: Json = False) -> None:
 
     Example: quinion stop
     """
-    from quinion.cli.stop import run
+    from quinion.cli.maintenance.stop import run
 
     raise typer.Exit(run(Settings.from_environment(), as_json=json))
 

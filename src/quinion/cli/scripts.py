@@ -69,10 +69,10 @@ def _run(name: str, options: Mapping[str, tuple[str, str]] = MappingProxyType({}
 def _serve(name: str, arguments: argparse.Namespace, given: dict[str, str]) -> None:
     settings = Settings.from_environment({**os.environ, **given})
     if arguments.http:
-        from quinion.cli import serve
+        from quinion.cli.serving import serve
 
         serve.run(settings, [name], arguments.host, arguments.port, None)
     else:
-        from quinion.cli import stdio
+        from quinion.cli.serving import stdio
 
         stdio.run(settings, name)

@@ -14,8 +14,8 @@ from typing import Any
 import anyio
 import pytest
 
-from quinion.cli.client import call, connect
 from quinion.cli.main import main
+from quinion.cli.server_client import call, connect
 from quinion.embed.local.weights import prepare
 from quinion.engine import open_engine
 from quinion.settings import Settings

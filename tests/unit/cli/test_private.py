@@ -9,7 +9,7 @@ from typing import Any
 import anyio
 import pytest
 
-from quinion.cli.client import call, connect
+from quinion.cli.server_client import call, connect
 from quinion.daemon.client import attach, stop_engine
 from quinion.settings import Settings
 from tests.element_documents import Paper

@@ -11,9 +11,9 @@ import httpx2
 from mcp import Client, StdioServerParameters
 from mcp.client.stdio import stdio_client
 
-from quinion.cli.client import Answer, call
+from quinion.cli.connect.entries import make_stdio_transport
 from quinion.cli.doctor.finding import Finding
-from quinion.cli.entries import make_stdio_transport
+from quinion.cli.server_client import Answer, call
 from quinion.daemon.client import LOG_NAME
 from quinion.errors import QuinionError
 from quinion.servers.registry import CATALOG

@@ -1,6 +1,6 @@
 """`quinion library …`: manage the documents of doclibrary.
 
-All commands call the tools of the server (`asking`). That module is imported inside the commands,
+All commands call the tools of the server (`calls`). That module is imported inside the commands,
 to keep `--help` and shell completion fast.
 """
 
@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from quinion.cli.files import find_documents
+from quinion.cli.documents.files import find_documents
 from quinion.cli.options import Json, Yes, confirm, print_json, print_result
 from quinion.cli.report import fail, warn
 from quinion.errors import InvalidInput, QuinionError
 
 if TYPE_CHECKING:
-    from quinion.cli.client import Answer
+    from quinion.cli.server_client import Answer
 
 app = typer.Typer(
     help="Manage a library of technical PDFs, their figures, tables and equations.",
@@ -37,13 +37,13 @@ def add(
 
     Example: quinion library add manual.pdf ./reports
     """
-    from quinion.cli.library import asking
+    from quinion.cli.library import calls
     from quinion.servers.doclibrary.adding import EXTENSIONS
 
     files = find_documents(paths, EXTENSIONS)
     if not files:
         raise InvalidInput(f"No PDF found in {', '.join(map(str, paths))}.")
-    answers = asking.add_files(files)
+    answers = calls.add_files(files)
     if json:
         print_json([{"file": str(file), **answer} for file, answer in answers.items()])
     else:
@@ -62,9 +62,9 @@ def list_(json: Json = False) -> None:
     from rich.markup import escape
     from rich.table import Column, Table
 
-    from quinion.cli.library import asking
+    from quinion.cli.library import calls
 
-    documents = asking.list_documents()
+    documents = calls.list_documents()
     if json:
         print_json(documents)
         return
@@ -89,15 +89,15 @@ def show(
 
     Example: quinion library show usgs_snyder "Figure 8-1" --out figure.png
     """
-    from quinion.cli.library import asking
+    from quinion.cli.library import calls
 
     if out is not None and label is None and page is None:
         raise InvalidInput("--out needs a label or --page.")
     if label is None:
-        answer = asking.ask_tool("get_document_info", {"document_slug": slug})
+        answer = calls.ask_tool("get_document_info", {"document_slug": slug})
     else:
         arguments = {"document_slug": slug, "element_label": label, "page_number": page}
-        answer = asking.ask_tool("get_element_details", arguments)
+        answer = calls.ask_tool("get_element_details", arguments)
     if json:
         print_json(answer)
     else:
@@ -105,7 +105,7 @@ def show(
             if value not in ("", None):
                 typer.echo(f"{name}: {value}")
     if out is not None:
-        picture = asking.fetch_picture(slug, label, page)
+        picture = calls.fetch_picture(slug, label, page)
         with _write_errors(out):
             out.write_bytes(picture)
         typer.echo(f"Written: {out}", err=True)
@@ -121,9 +121,9 @@ def elements(slug: Slug, json: Json = False) -> None:
     from rich.markup import escape
     from rich.table import Column, Table
 
-    from quinion.cli.library import asking
+    from quinion.cli.library import calls
 
-    found = asking.list_elements(slug)
+    found = calls.list_elements(slug)
     if json:
         print_json(found)
         return
@@ -149,9 +149,9 @@ def enrich(
 
     Example: quinion library enrich usgs_snyder
     """
-    from quinion.cli.library import asking
+    from quinion.cli.library import calls
 
-    answer = asking.enrich_document(slug, limit)
+    answer = calls.enrich_document(slug, limit)
     if json:
         print_json(answer)
     else:
@@ -168,12 +168,12 @@ def export(
 
     Example: quinion library export usgs_snyder ./snyder
     """
-    from quinion.cli.library import asking
+    from quinion.cli.library import calls
 
     if folder.exists():
         raise InvalidInput(f"{folder} already exists. Choose a new folder.")
     with _write_errors(folder):
-        count = asking.export_document(slug, folder)
+        count = calls.export_document(slug, folder)
     page = folder / "index.html"
     print_result(json, {"elements": count, "page": page}, f"{count} elements: {page}")
 
@@ -188,10 +188,10 @@ def remove(
 
     Example: quinion library remove usgs_snyder
     """
-    from quinion.cli.library import asking
+    from quinion.cli.library import calls
 
     confirm(f"Remove {slug}, its original and its images?", yes)
-    answer = asking.ask_tool("remove_document", {"document_slug": slug})
+    answer = calls.ask_tool("remove_document", {"document_slug": slug})
     print_result(json, answer, f"Removed {slug}.")
 
 

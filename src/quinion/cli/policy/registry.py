@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from quinion.cli.options import Json, print_json, print_result
-from quinion.cli.policy.asking import (
+from quinion.cli.policy.calls import (
     RevisionId,
     Source,
     describe_shortened,
@@ -96,7 +96,7 @@ def list_revisions(source: Source, json: Json = False) -> None:
     from rich.markup import escape
     from rich.table import Table
 
-    from quinion.cli.timeline import draw_timeline
+    from quinion.cli.policy.timeline import draw_timeline
 
     with open_policies() as registry:
         revisions = registry.list_revisions(source)

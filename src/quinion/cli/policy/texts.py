@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from quinion.cli.options import Json, Yes, confirm, print_json, print_result
-from quinion.cli.policy.asking import (
+from quinion.cli.policy.calls import (
     RevisionId,
     Source,
     call_tool,
@@ -26,7 +26,7 @@ from quinion.model.policy import SEED_POLICIES, Revision, RevisionDraft
 from quinion.model.revisions import plan_creation, plan_deletion
 
 if TYPE_CHECKING:
-    from quinion.cli.client import Answer
+    from quinion.cli.server_client import Answer
     from quinion.store.policies import PolicyRegistry
 
 SeedText = tuple[str, RevisionDraft, Path]

@@ -7,7 +7,7 @@ from typing import Any
 import anyio
 import pytest
 
-from quinion.cli.client import call, connect
+from quinion.cli.server_client import call, connect
 from quinion.engine import open_engine
 from quinion.model.policy import PolicyCategory, PolicyDraft, RevisionDraft, RevisionUpdate
 from quinion.servers.doclibrary.records import CONTENT, DOCUMENTS

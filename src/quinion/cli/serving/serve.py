@@ -8,9 +8,9 @@ import anyio
 import typer
 from mcp import Client
 
-from quinion.cli.client import call
-from quinion.cli.files import find_documents
+from quinion.cli.documents.files import find_documents
 from quinion.cli.report import fail
+from quinion.cli.server_client import call
 from quinion.concurrency import in_thread
 from quinion.daemon.client import stop_engine
 from quinion.daemon.socket_server import SocketServer, open_socket_server

@@ -13,9 +13,9 @@ from rich.markup import escape
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
 from rich.table import Column, Table
 
-from quinion.cli.client import Answer, call, connect
-from quinion.cli.files import find_documents
+from quinion.cli.documents.files import find_documents
 from quinion.cli.report import warn
+from quinion.cli.server_client import Answer, call, connect
 from quinion.errors import InvalidInput
 from quinion.servers import document_store
 from quinion.servers.document_store.ingest import EXTENSIONS

@@ -15,7 +15,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Column, Table
 
-from quinion.cli.clients import (
+from quinion.cli.connect.clients import (
     CLIENTS,
     TOKEN,
     Client,
@@ -25,8 +25,8 @@ from quinion.cli.clients import (
     read_servers,
     remove_servers,
 )
-from quinion.cli.configfile import Config, back_up, change_config, read_config
-from quinion.cli.entries import (
+from quinion.cli.connect.configfile import Config, back_up, change_config, read_config
+from quinion.cli.connect.entries import (
     HttpTransport,
     StdioTransport,
     Transport,

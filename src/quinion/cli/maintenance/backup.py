@@ -9,8 +9,8 @@ from typing import Any
 import anyio
 
 from quinion.backup import restore
-from quinion.cli.client import call, connect
 from quinion.cli.options import print_result
+from quinion.cli.server_client import call, connect
 from quinion.errors import InvalidInput, QuinionError
 from quinion.home import hold_home, store_place
 from quinion.servers import document_store

@@ -17,7 +17,7 @@ from quinion.model.revisions import Plan
 from quinion.settings import Settings
 
 if TYPE_CHECKING:
-    from quinion.cli.client import Answer
+    from quinion.cli.server_client import Answer
     from quinion.store.policies import PolicyRegistry
 
 Source = Annotated[str, typer.Argument(help="Source slug, e.g. NPPF.")]
@@ -49,7 +49,7 @@ def call_tool(tool: str, arguments: "Answer", title: str = "") -> "Answer":
     from rich.console import Console
     from rich.progress import Progress
 
-    from quinion.cli.client import call, connect
+    from quinion.cli.server_client import call, connect
     from quinion.servers.policy_kb import NAME
 
     async def run() -> "Answer":

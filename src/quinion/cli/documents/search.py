@@ -11,8 +11,8 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
-from quinion.cli.client import Answer, call, connect
 from quinion.cli.report import fail
+from quinion.cli.server_client import Answer, call, connect
 from quinion.errors import InvalidInput
 from quinion.servers import document_store, docvec
 from quinion.servers.docvec.filters import FIELDS, NUMBER_FIELDS

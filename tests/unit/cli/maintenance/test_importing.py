@@ -9,7 +9,7 @@ import anyio
 import pytest
 from mcp import Client
 
-from quinion.cli.client import call, connect
+from quinion.cli.server_client import call, connect
 from quinion.engine import open_engine
 from quinion.model.policy import (
     PolicyCategory,

@@ -16,8 +16,8 @@ from shutil import which
 
 import platformdirs
 
-from quinion.cli.configfile import Config
-from quinion.cli.entries import PROGRAM, StdioTransport, Transport
+from quinion.cli.connect.configfile import Config
+from quinion.cli.connect.entries import PROGRAM, StdioTransport, Transport
 from quinion.errors import BadSetting, InvalidInput, QuinionError
 from quinion.servers.registry import CATALOG
 from quinion.settings import Settings

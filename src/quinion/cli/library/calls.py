@@ -13,8 +13,8 @@ from rich.console import Console
 from rich.markup import escape
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
 
-from quinion.cli.client import Answer, call, connect
-from quinion.cli.gallery import Gallery
+from quinion.cli.library.gallery import Gallery
+from quinion.cli.server_client import Answer, call, connect
 from quinion.errors import QuinionError
 from quinion.servers import doclibrary
 from quinion.settings import Settings

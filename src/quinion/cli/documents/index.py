@@ -14,8 +14,8 @@ from rich.markup import escape
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
 from rich.table import Column, Table
 
-from quinion.cli.client import Answer, call, connect
 from quinion.cli.report import fail, warn
+from quinion.cli.server_client import Answer, call, connect
 from quinion.errors import FileMissing, InvalidInput
 from quinion.model.file_format import FORMATS
 from quinion.servers import docvec

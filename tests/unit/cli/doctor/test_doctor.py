@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from quinion import __version__
-from quinion.cli.clients import find_client
+from quinion.cli.connect.clients import find_client
 from quinion.cli.doctor.clients import check_clients
 from quinion.servers.document_store.records import CHUNKS
 from quinion.settings import Settings

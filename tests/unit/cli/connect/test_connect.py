@@ -13,9 +13,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from quinion import __version__
-from quinion.cli.clients import CLIENTS, add_servers, find_client, remove_servers
-from quinion.cli.configfile import change_config, read_config
-from quinion.cli.entries import StdioTransport
+from quinion.cli.connect.clients import CLIENTS, add_servers, find_client, remove_servers
+from quinion.cli.connect.configfile import change_config, read_config
+from quinion.cli.connect.entries import StdioTransport
 from quinion.store.lock import Holder, hold
 from tests.unit.cli.conftest import Run
 

@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Column, Table
 
-from quinion.cli.client import Answer, call, connect
+from quinion.cli.server_client import Answer, call, connect
 from quinion.errors import QuinionError
 from quinion.servers.registry import CATALOG
 from quinion.settings import Settings

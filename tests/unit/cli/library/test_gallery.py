@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from quinion.cli.gallery import Gallery
-from tests.unit.cli.test_library import Links
+from quinion.cli.library.gallery import Gallery
+from tests.unit.cli.library.test_library import Links
 
 HOSTILE = "<script>alert('x')</script> \"&' ../../etc/passwd"
 

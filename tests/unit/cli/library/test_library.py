@@ -10,7 +10,7 @@ from pathlib import Path
 import anyio
 import pytest
 
-from quinion.cli.client import call, connect
+from quinion.cli.server_client import call, connect
 from quinion.settings import Settings
 from tests.contract.doclibrary.asking import open_png
 from tests.contract.doclibrary.documents import (

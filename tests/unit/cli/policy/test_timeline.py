@@ -2,7 +2,7 @@ from datetime import UTC, date, datetime
 
 import pytest
 
-from quinion.cli.timeline import LABEL_WIDTH, draw_timeline
+from quinion.cli.policy.timeline import LABEL_WIDTH, draw_timeline
 from quinion.model.policy import Revision, RevisionStatus
 
 TODAY = date(2026, 2, 14)

@@ -1,0 +1,1 @@
+"""Commands on documents and folders: ingest, index and search."""

@@ -1,0 +1,1 @@
+"""Commands that check, back up, restore and repair a home."""
