@@ -1,11 +1,11 @@
 import pytest
 
 from quinion.servers.document_store.classify import (
-    DocumentType,
     classify,
     classify_name,
     is_rendering,
 )
+from quinion.servers.document_store.document_type import DocumentType
 
 
 @pytest.mark.parametrize(
@@ -33,6 +33,13 @@ from quinion.servers.document_store.classify import (
         ("Noise_Survey.pdf", "noise_assessment"),
         ("Acoustic_Design.pdf", "noise_assessment"),
         ("FRA.pdf", "flood_risk_assessment"),
+        ("Level_1_SFRA_Appendix_B.pdf", "flood_risk_assessment"),
+        ("Planning Design and Access Statement.pdf", "design_access_statement"),
+        ("Highways_Technical_Note.pdf", "transport_assessment"),
+        ("Extended Phase 1 Habitat Survey.pdf", "ecology_report"),
+        ("Statement of Significance.pdf", "heritage_statement"),
+        ("Tree_Constraints_Plan.pdf", "arboricultural_report"),
+        ("ES Vol 2 Appendix.pdf", "environmental_statement"),
         ("Drainage Strategy.pdf", "flood_risk_assessment"),
         ("Bat_Survey_2025.pdf", "ecology_report"),
         ("Ecological-Appraisal.pdf", "ecology_report"),
@@ -52,6 +59,23 @@ def test_a_name_determines_the_type(name: str, expected: str) -> None:
 )
 def test_a_part_of_a_word_does_not_match(name: str) -> None:
     assert classify_name(name) is None
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "Biodiversity_Net_Gain_SPD_Adoption_Statement.pdf",
+        "Inspector's_Report.pdf",
+        "Heritage Topic Paper.pdf",
+        "Cover_Letter_Flood_Risk_Assessment.pdf",
+        "Objection to Transport Assessment.pdf",
+        "EIA Screening Opinion.pdf",
+        "Conservation_Area_Appraisal.pdf",
+        "Consultee Response Noise.pdf",
+    ],
+)
+def test_the_name_of_another_kind_of_document_is_other(name: str) -> None:
+    assert classify(name, FLOOD) is DocumentType.OTHER
 
 
 @pytest.mark.parametrize(

@@ -23,7 +23,8 @@ from quinion.model.chunk import Chunk
 from quinion.model.page import count_hidden_by_page, document_method
 from quinion.model.record import Metadata
 from quinion.servers.document_store.answers import AlreadyIngested, Ingested, Skipped
-from quinion.servers.document_store.classify import DocumentType, classify, is_rendering
+from quinion.servers.document_store.classify import classify, is_rendering
+from quinion.servers.document_store.document_type import DocumentType
 from quinion.servers.document_store.records import (
     CHUNKS,
     REGISTRY,

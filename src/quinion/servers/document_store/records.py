@@ -9,7 +9,7 @@ from pathlib import Path
 from quinion.model.chunk import Chunk
 from quinion.model.page import Method
 from quinion.model.record import Record
-from quinion.servers.document_store.classify import DocumentType
+from quinion.servers.document_store.document_type import DocumentType
 from quinion.servers.invisible_text import flag
 from quinion.store.base import Selector
 

@@ -12,7 +12,7 @@ from quinion.servers.base import ContractServer, Name
 from quinion.servers.completions import complete_by
 from quinion.servers.document_store import prompts
 from quinion.servers.document_store.answers import Applications, Listed, Listing
-from quinion.servers.document_store.classify import DocumentType
+from quinion.servers.document_store.document_type import DocumentType
 from quinion.servers.document_store.listing import check_type, list_applications, list_documents
 from quinion.servers.document_store.records import REGISTRY
 from quinion.servers.document_store.text import read_text

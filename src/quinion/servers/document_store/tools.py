@@ -26,7 +26,7 @@ from quinion.servers.document_store.answers import (
     SearchAnswer,
     TextAnswer,
 )
-from quinion.servers.document_store.classify import DocumentType
+from quinion.servers.document_store.document_type import DocumentType
 from quinion.servers.document_store.ingest import Ingestion
 from quinion.servers.document_store.listing import check_ref, check_type, list_documents
 from quinion.servers.document_store.records import CHUNKS
