@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quinion.embed.base import Vectors
+from quinion.extract.formats import MARKDOWN, TEXT
 from quinion.ingest.source import Source
 from quinion.model.chunk import FileChunk
-from quinion.model.file_format import Format
 from quinion.model.record import Record
 from quinion.servers.docvec.records import ID_CHARACTERS, File, chunk_records
 
@@ -91,7 +91,7 @@ class Made:
         return records[: end - start]
 
     def _file(self, number: int) -> File:
-        kind, suffix = ((Format.MARKDOWN, "md"), (Format.TEXT, "txt"))[number % 2]
+        kind, suffix = ((MARKDOWN, "md"), (TEXT, "txt"))[number % 2]
         path = Path(f"/f{number % FOLDERS}/file{number}.{suffix}")
         return File(
             Source(path, path, f"{number:0{ID_CHARACTERS}x}"), kind, list(self._chunks(number))

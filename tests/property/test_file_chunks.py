@@ -15,14 +15,14 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from quinion.chunk.file_chunks import split_file_text
+from quinion.chunk.file_chunks import split_parts
 from quinion.chunk.headings import SEPARATOR
 from quinion.chunk.markdown import split_markdown
 from quinion.chunk.paged import split_pages
 from quinion.chunk.token_offsets import CHARACTERS, Measure
 from quinion.model.chunk import FileChunk
-from quinion.model.file_format import Format
 from quinion.model.page import Method, Page
+from quinion.model.text_part import Syntax, TextPart
 from tests.tokens import by_model, by_words
 
 SIZES = st.sampled_from([24, 40, 64, 254])
@@ -63,14 +63,18 @@ def check_lines(text: str, chunks: Sequence[FileChunk]) -> None:
         assert chunk.text.count("\n") == last - first
 
 
-@given(texts, st.sampled_from([Format.TEXT, Format.MARKDOWN, Format.CODE]), MEASURES, SIZES)
+def split(text: str, syntax: Syntax, measure: Measure, size: int) -> list[FileChunk]:
+    return list(split_parts([TextPart(text, syntax)], measure, size))
+
+
+@given(texts, st.sampled_from(Syntax), MEASURES, SIZES)
 def test_any_text_is_split_in_any_format(
-    text: str, format: Format, measure: Measure, size: int
+    text: str, syntax: Syntax, measure: Measure, size: int
 ) -> None:
-    chunks = split_file_text(text, format, measure, size)
+    chunks = split(text, syntax, measure, size)
     check(text, chunks, measure, size)
     check_lines(text, chunks)
-    assert split_file_text(text, format, measure, size) == chunks
+    assert split(text, syntax, measure, size) == chunks
 
 
 @given(st.lists(texts, max_size=4), MEASURES, SIZES)
@@ -239,7 +243,7 @@ def check_names(text: str, chunks: Sequence[FileChunk]) -> None:
 def test_python_chunks_have_the_names_of_what_they_are_in(
     text: str, measure: Measure, size: int
 ) -> None:
-    chunks = split_file_text(text, Format.CODE, measure, size)
+    chunks = split(text, Syntax.PYTHON, measure, size)
     check(text, chunks, measure, size)
     check_lines(text, chunks)
     check_names(text, chunks)
@@ -248,7 +252,7 @@ def test_python_chunks_have_the_names_of_what_they_are_in(
 @pytest.mark.parametrize("module", [ast, argparse, pathlib], ids=lambda module: module.__name__)
 def test_real_modules_are_split_with_their_names(module: ModuleType) -> None:
     text = inspect.getsource(module)
-    chunks = split_file_text(text, Format.CODE, by_model(), 254)
+    chunks = split(text, Syntax.PYTHON, by_model(), 254)
     check(text, chunks, by_model(), 254)
     check_lines(text, chunks)
     check_names(text, chunks)

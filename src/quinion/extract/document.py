@@ -9,14 +9,10 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
 
 from quinion.errors import ExtractionFailed
-from quinion.extract.filetype import FileKind, recognize
-from quinion.extract.image import open_image
-from quinion.extract.ocr.raster import Raster
+from quinion.extract.formats import PageFile, recognize
 from quinion.extract.ocr.upright import read_upright
-from quinion.extract.pdf.reader import open_pdf
 from quinion.extract.scans import scan_probe
 from quinion.extract.scans.scan_decision import Inspection, PageKind, has_layer
 from quinion.extract.scans.text_heuristics import has_running_text
@@ -43,14 +39,6 @@ class Options:
     max_pages: int = 5_000
     max_pixels: int = 150_000_000
     extension: str = ""
-
-
-class _File(Protocol):
-    page_count: int
-
-    def measure(self, index: int) -> tuple[float, str, int]: ...
-    def text(self, index: int) -> str: ...
-    def rasterize(self, index: int, dpi: int, max_pixels: int) -> Raster: ...
 
 
 def inspect(path: Path, options: Options) -> Inspection:
@@ -119,9 +107,9 @@ def read_pages(path: Path, first: int, last: int, options: Options) -> Iterator[
 
 
 @contextmanager
-def _open(path: Path, options: Options) -> Iterator[_File]:
-    is_pdf = recognize(path, options.extension) is FileKind.PDF
-    with open_pdf(path) if is_pdf else open_image(path, options.max_pixels) as file:
+def _open(path: Path, options: Options) -> Iterator[PageFile]:
+    format = recognize(path, options.extension)
+    with format.open_pages(path, options.max_pixels) as file:
         if file.page_count > options.max_pages:
             raise ExtractionFailed(
                 f"{path.name} has {file.page_count:,} pages; at most {options.max_pages:,} are "
@@ -130,13 +118,13 @@ def _open(path: Path, options: Options) -> Iterator[_File]:
         yield file
 
 
-def _probe_page(file: _File, index: int) -> PageKind:
+def _probe_page(file: PageFile, index: int) -> PageKind:
     if has_running_text(file.text(index)):
         return PageKind.TEXT
     return scan_probe.classify(file.rasterize(index, scan_probe.DPI, scan_probe.MAX_PIXELS))
 
 
-def _read_page(file: _File, number: int, name: str, options: Options) -> Page:
+def _read_page(file: PageFile, number: int, name: str, options: Options) -> Page:
     text = file.text(number - 1)
     if has_layer(text) or not options.ocr:
         return Page(number, text, Method.TEXT_LAYER)

@@ -4,7 +4,7 @@ Pixels are decoded only after the size in the header has been checked against th
 """
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
 from PIL import ExifTags, Image, ImageOps, UnidentifiedImageError
@@ -86,6 +86,11 @@ def open_image(
             with _decoding(path):
                 file = ImageFile(image, path, max_pixels)
             yield file
+
+
+def open_pages(path: Path, max_pixels: int) -> AbstractContextManager[ImageFile]:
+    """Open an image file for `extract.formats`."""
+    return open_image(path, max_pixels)
 
 
 @contextmanager

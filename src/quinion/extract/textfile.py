@@ -16,10 +16,12 @@ import stat
 import tokenize
 import unicodedata
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 
 from quinion.errors import ExtractionFailed, FileMissing
 from quinion.extract.encoding import guess_encoding
+from quinion.model.text_part import Syntax, TextPart
 
 MAX_BYTES = 64 << 20
 """Maximum size of a text file. The longest novels have five million bytes. A larger file is a log
@@ -49,7 +51,17 @@ _BINARY_IN_UTF8 = 0.3
 # The minimum share of a text that is not NUL bytes.
 _MIN_NON_NUL = 0.1
 
+_SYNTAX = {".md": Syntax.MARKDOWN, ".py": Syntax.PYTHON}
 _SURROGATES = re.compile("[\ud800-\udfff]")
+
+
+def read_parts(path: Path, extension: str) -> Iterator[TextPart]:
+    """Read a text file for `extract.formats`, as one part.
+
+    Raises:
+        FileMissing, ExtractionFailed: see `read_text`.
+    """
+    yield TextPart(read_text(path, extension), _SYNTAX.get(extension.lower(), Syntax.PLAIN))
 
 
 def read_text(path: Path, extension: str) -> str:

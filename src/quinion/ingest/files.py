@@ -4,20 +4,20 @@ there and split here."""
 from quinion.chunk.paged import split_pages
 from quinion.concurrency import in_thread
 from quinion.embed.local.weights import find_tokenizer
+from quinion.extract.formats import FileFormat
 from quinion.framing import Frame
 from quinion.ingest import documents
 from quinion.ingest.progress import Progress
 from quinion.ingest.resources import Resources
 from quinion.ingest.source import Source, check_unchanged
 from quinion.model.chunk import FileChunk, file_chunk_from_json
-from quinion.model.file_format import Format
 
 ANY_PICTURE = 1.0
 """Image ratio that no PDF exceeds: an indexed file is always read for its text."""
 
 
 async def read_chunks(
-    resources: Resources, source: Source, kind: Format, size: int, progress: Progress
+    resources: Resources, source: Source, kind: FileFormat, size: int, progress: Progress
 ) -> list[FileChunk]:
     """The chunks of a file, of at most `size` tokens each; none where it has no text.
 
@@ -26,7 +26,7 @@ async def read_chunks(
         ModelUnavailable: the model, which has the tokenizer, is not installed.
         ToolMissing: a page needs OCR and Tesseract is not installed.
     """
-    if kind is Format.PDF:
+    if kind.has_pages:
         document = await documents.read(
             resources,
             source,

@@ -30,7 +30,7 @@ class Chunk:
 
 @dataclass(frozen=True, slots=True)
 class FileChunk:
-    """A span of a file: `text` is exactly `document[start:end]`, or of the page in a paged file.
+    """A span of a file: `text` is exactly `part[start:end]` of its page, part or text file.
 
     `tokens` is the embedding model's count for `text` alone. `heading` is the context (headings
     or definitions around the text) that is embedded before it; empty if the text contains it.

@@ -17,7 +17,7 @@ import signal
 import sys
 import threading
 import traceback
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
 from pathlib import Path
 from time import monotonic
@@ -26,9 +26,8 @@ from typing import BinaryIO
 from quinion.errors import ExtractionFailed, FileMissing, QuinionError
 from quinion.framing import Frame, encode, receive, take_stdout
 from quinion.runtime_tuning import lower_priority, release_memory
+from quinion.workers.jobs import Job
 from quinion.workers.safe_open import open_safely
-
-Job = Callable[..., Iterator[Frame]]
 
 FLUSH_INTERVAL_S = 0.05
 """Replies within this interval are sent together, so that the server wakes up once for a dozen

@@ -3,36 +3,38 @@ from dataclasses import asdict
 
 import pytest
 
-from quinion.chunk.file_chunks import split_file_text
-from quinion.model.chunk import file_chunk_from_json
-from quinion.model.file_format import FORMATS, Format
+from quinion.chunk.file_chunks import split_parts
+from quinion.model.chunk import FileChunk, file_chunk_from_json
+from quinion.model.text_part import Syntax, TextPart
 from tests.tokens import by_words
 
 TEXT = "# Title\n\ndef f():\n    pass\n"
 
 
+def split(*parts: TextPart) -> list[FileChunk]:
+    return list(split_parts(parts, by_words, 32))
+
+
 @pytest.mark.parametrize(
-    ("format", "keys"),
+    ("syntax", "keys"),
     [
-        (Format.TEXT, {"start_line", "end_line"}),
-        (Format.CODE, {"start_line", "end_line", "function_name"}),
-        (Format.MARKDOWN, {"start_line", "end_line", "header_path", "header_level"}),
+        (Syntax.PLAIN, {"start_line", "end_line"}),
+        (Syntax.PYTHON, {"start_line", "end_line", "function_name"}),
+        (Syntax.MARKDOWN, {"start_line", "end_line", "header_path", "header_level"}),
     ],
 )
-def test_each_format_is_split_by_its_own_rules(format: Format, keys: set[str]) -> None:
-    assert {*split_file_text(TEXT, format, by_words, 32)[-1].metadata} == keys
+def test_each_syntax_is_split_by_its_own_rules(syntax: Syntax, keys: set[str]) -> None:
+    assert {*split(TextPart(TEXT, syntax))[-1].metadata} == keys
 
 
-def test_a_pdf_is_not_one_text() -> None:
-    with pytest.raises(ValueError, match="pages"):
-        split_file_text(TEXT, Format.PDF, by_words, 32)
+def test_a_part_with_a_place_is_cited_by_it_and_not_by_lines() -> None:
+    slides = [TextPart(f"# Slide {n}\n\nText.", Syntax.MARKDOWN, {"slide": n}) for n in (1, 2)]
+    assert [chunk.metadata for chunk in split(*slides)] == [
+        {"header_path": f"Slide {n}", "header_level": 1, "slide": n} for n in (1, 2)
+    ]
 
 
-def test_the_extensions_are_those_of_the_contract() -> None:
-    assert FORMATS == {".md": "markdown", ".pdf": "pdf", ".txt": "text", ".py": "code"}
-
-
-@pytest.mark.parametrize("format", [Format.TEXT, Format.CODE, Format.MARKDOWN])
-def test_a_chunk_crosses_a_process_boundary_unchanged(format: Format) -> None:
-    for chunk in split_file_text(TEXT, format, by_words, 32):
+@pytest.mark.parametrize("syntax", Syntax)
+def test_a_chunk_crosses_a_process_boundary_unchanged(syntax: Syntax) -> None:
+    for chunk in split(TextPart(TEXT, syntax)):
         assert file_chunk_from_json(json.loads(json.dumps(asdict(chunk)))) == chunk

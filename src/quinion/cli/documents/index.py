@@ -17,7 +17,7 @@ from rich.table import Column, Table
 from quinion.cli.report import fail, warn
 from quinion.cli.server_client import Answer, call, connect
 from quinion.errors import FileMissing, InvalidInput
-from quinion.model.file_format import FORMATS
+from quinion.extract.formats import INDEXED
 from quinion.servers import docvec
 from quinion.settings import Settings
 
@@ -96,7 +96,7 @@ async def _send_changes(
     def concerns(_: Change, text: str) -> bool:
         path = Path(text)
         # Anything but a file may be a folder that was moved in, or a deleted path.
-        return path.suffix.lower() in FORMATS or not path.is_file()
+        return path.suffix.lower() in INDEXED or not path.is_file()
 
     async with send:
         async for changes in awatch(

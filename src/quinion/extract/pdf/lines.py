@@ -17,7 +17,7 @@ from typing import Any
 
 from quinion.errors import ExtractionFailed
 from quinion.extract.document import Options, read_pages
-from quinion.extract.filetype import FileKind, recognize
+from quinion.extract.formats import PDF, recognize
 from quinion.extract.invisible_text import MAX_CHECKED_CHARACTERS, count_hidden
 from quinion.extract.pdf.mupdf import DAMAGE, pymupdf
 from quinion.model.line import Box, Line, LinedPage, lines_of_text
@@ -61,7 +61,7 @@ def read_lined_pages(path: Path, first: int, last: int, options: Options) -> Ite
         ToolMissing: a page needs OCR and Tesseract is not installed.
         ExtractionFailed: a page is damaged, or Tesseract failed.
     """
-    is_pdf = recognize(path, options.extension) is FileKind.PDF
+    is_pdf = recognize(path, options.extension) is PDF
     with ExitStack() as stack:
         document: pymupdf.Document | None = None
         # `read_pages` opens the file first, because its errors are more specific.

@@ -4,7 +4,7 @@
 
 import logging
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
 from PIL import Image
@@ -131,6 +131,11 @@ def open_pdf(path: Path) -> Iterator[PdfFile]:
         if document.is_repaired:
             _log.info("%s is damaged and was repaired; pages may be missing", path.name)
         yield PdfFile(document, path)
+
+
+def open_pages(path: Path, max_pixels: int) -> AbstractContextManager[PdfFile]:
+    """Open a PDF for `extract.formats`; pages are rendered within the limit of `rasterize`."""
+    return open_pdf(path)
 
 
 def _frame(page: pymupdf.Page) -> Box:

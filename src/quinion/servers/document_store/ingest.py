@@ -15,6 +15,7 @@ from quinion.concurrency import KeyedLock, in_thread
 from quinion.embed.base import Vectors
 from quinion.engine import Engine
 from quinion.errors import DocumentMissing, NoChunks, NoContent
+from quinion.extract.formats import IMAGE, PDF, by_extension
 from quinion.ingest import documents as pipeline
 from quinion.ingest.documents import ExtractedDocument
 from quinion.ingest.progress import Progress
@@ -40,7 +41,7 @@ from quinion.store.base import Selector
 from quinion.store.collections import Write
 from quinion.store.filters import all_of
 
-EXTENSIONS = frozenset({".pdf", ".png", ".jpg", ".jpeg", ".tiff", ".tif", ".bmp"})
+EXTENSIONS = frozenset(by_extension([PDF, IMAGE]))
 
 
 class Ingestion:

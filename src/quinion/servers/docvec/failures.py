@@ -19,7 +19,7 @@ from quinion.errors import (
     ToolMissing,
     UnsupportedFile,
 )
-from quinion.model.file_format import FORMATS
+from quinion.extract.formats import INDEXED, PDF
 from quinion.servers.docvec.answers import Done, Failed
 
 T = TypeVar("T")
@@ -100,9 +100,9 @@ def file_failure(path: str, error: QuinionError) -> Failed:
 def folder_file_failure(path: str, error: QuinionError) -> Failed:
     """The response for one file of a folder; here the contract also names the format."""
     failed = file_failure(path, error)
-    kind = FORMATS.get(Path(path).suffix.lower())
+    kind = INDEXED.get(Path(path).suffix.lower())
     if failed.error_code == EXTRACTION_FAILED and kind:
-        name = "PDF" if kind == "pdf" else kind
+        name = "PDF" if kind is PDF else kind.name
         return failed.model_copy(update={"error": f"{failed.error} from {name}"})
     return failed
 

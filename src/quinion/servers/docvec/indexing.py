@@ -29,12 +29,12 @@ from quinion.errors import (
     NoContent,
     ToolMissing,
 )
+from quinion.extract.formats import INDEXED
 from quinion.ingest.files import read_chunks
 from quinion.ingest.folder import check_folder, find_files
 from quinion.ingest.progress import Progress, no_progress
 from quinion.ingest.source import Digests, Source, open_source
 from quinion.model.chunk import FileChunk
-from quinion.model.file_format import FORMATS, Format
 from quinion.model.record import Record
 from quinion.servers.client_cwd import locate
 from quinion.servers.docvec.index import Index, is_missing
@@ -85,7 +85,7 @@ class Indexer:
             ModelUnavailable: the embedding model cannot be used.
         """
         source = await in_thread(self._admit, text)
-        is_paged = FORMATS[source.path.suffix.lower()] is Format.PDF
+        is_paged = INDEXED[source.path.suffix.lower()].has_pages
         pages = _PageProgress(progress)
         async with self._run_lock:
             run = await self._ingest([source], no_progress if is_paged else progress, pages.report)
@@ -110,7 +110,7 @@ class Indexer:
 
     def _admit(self, text: str) -> Source:
         roots = self._index.engine.settings.read_roots
-        return open_source(absolute(text), FORMATS, roots, self._digests)
+        return open_source(absolute(text), INDEXED, roots, self._digests)
 
     def _scan_folder(
         self, text: str, recursive: bool
@@ -123,7 +123,7 @@ class Indexer:
             raise FileMissing(f"Directory not found: {folder}")
         check_folder(folder)
         try:
-            files = list(find_files(folder, FORMATS, recursive=recursive))
+            files = list(find_files(folder, INDEXED, recursive=recursive))
         except OSError as error:  # deleted in the meantime
             raise FileMissing(f"Directory not found: {folder}") from error
         sources: list[Source] = []
@@ -185,7 +185,7 @@ class Indexer:
         return run
 
     async def _read(self, source: Source, pages: Progress) -> File:
-        kind = FORMATS[source.path.suffix.lower()]
+        kind = INDEXED[source.path.suffix.lower()]
         index = self._index
         size = index.engine.settings.docvec_chunk_size
         chunks = await read_chunks(index.engine, source, kind, size, pages)

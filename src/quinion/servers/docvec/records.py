@@ -7,9 +7,9 @@ from datetime import UTC, datetime
 import numpy as np
 
 from quinion.embed.base import Vectors
+from quinion.extract.formats import FileFormat
 from quinion.ingest.source import Source
 from quinion.model.chunk import FileChunk
-from quinion.model.file_format import Format
 from quinion.model.record import Record
 from quinion.servers.invisible_text import flag
 from quinion.store.base import Selector
@@ -56,7 +56,7 @@ class File:
     """A file after reading and splitting."""
 
     source: Source
-    format: Format
+    format: FileFormat
     chunks: Sequence[FileChunk]
 
     @property
@@ -95,7 +95,7 @@ def chunk_records(file: File) -> list[Record]:
             metadata={
                 "source_file": file.path,
                 "chunk_index": index,
-                "file_format": str(file.format),
+                "file_format": file.format.name,
                 "doc_hash": file.source.sha256,
                 "token_count": chunk.tokens,
                 **chunk.metadata,
@@ -113,7 +113,7 @@ def file_record(file: File) -> Record:
         text=file.source.path.name,
         metadata={
             "doc_hash": file.source.sha256,
-            "file_format": str(file.format),
+            "file_format": file.format.name,
             "total_tokens": file.total_tokens,
             "indexed_at": datetime.now(UTC).isoformat(timespec="seconds"),
         },

@@ -3,14 +3,16 @@
 from collections.abc import Iterator
 from dataclasses import asdict
 from functools import cache
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from quinion.chunk.file_chunks import split_file_text
-from quinion.extract import document, textfile
+from quinion.chunk.file_chunks import split_parts
+from quinion.extract import document
+from quinion.extract.formats import INDEXED
 from quinion.extract.pdf import lines, metadata
 from quinion.framing import Frame
-from quinion.model.file_format import FORMATS
+from quinion.workers.jobs import Job
 
 if TYPE_CHECKING:
     from quinion.embed.token_counter import TokenCounter
@@ -44,10 +46,10 @@ def _describe(path: str, options: Frame) -> Iterator[Frame]:
 
 
 def _read_chunks(path: str, extension: str, size: int, tokenizer: str) -> Iterator[Frame]:
-    text = textfile.read_text(Path(path), extension)
-    found = split_file_text(text, FORMATS[extension], _counter(tokenizer).starts, size)
-    for start in range(0, len(found), CHUNKS_AT_ONCE):
-        yield {"chunks": [asdict(one) for one in found[start : start + CHUNKS_AT_ONCE]]}
+    parts = INDEXED[extension].read_parts(Path(path), extension)
+    chunks = split_parts(parts, _counter(tokenizer).starts, size)
+    while batch := [asdict(one) for one in islice(chunks, CHUNKS_AT_ONCE)]:
+        yield {"chunks": batch}
 
 
 @cache
@@ -58,7 +60,7 @@ def _counter(tokenizer: str) -> "TokenCounter":
     return TokenCounter(Path(tokenizer))
 
 
-JOBS = {
+JOBS: dict[str, Job] = {
     "survey": _survey,
     "probe": _probe,
     "read_pages": _read_pages,

@@ -18,6 +18,7 @@ from quinion.extract.ocr import tesseract
 from quinion.extract.ocr.raster import Raster
 from quinion.framing import Frame
 from quinion.model.element import Box
+from quinion.workers.jobs import Job
 
 # Half of the usual timeout: a page on which OCR finds nothing in that time has no captions.
 _TIMEOUT_S = 25.0
@@ -56,7 +57,7 @@ def _render_formula(latex: str) -> Iterator[Frame]:
     yield {"png": b64encode(render_formula(latex)).decode()}
 
 
-JOBS = {
+JOBS: dict[str, Job] = {
     "find_elements": _find_elements,
     "picture": _picture,
     "render_formula": _render_formula,

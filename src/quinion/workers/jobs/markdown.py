@@ -15,6 +15,7 @@ from quinion.extract.markdown import reader
 from quinion.extract.pdf import coverage
 from quinion.framing import Frame
 from quinion.model.element import Box
+from quinion.workers.jobs import Job
 
 
 def _survey(path: str, options: Frame) -> Iterator[Frame]:
@@ -36,4 +37,4 @@ def _find_patches(grey: Image.Image, known: Sequence[coverage.Box]) -> list[cove
     return [(box.x0, box.y0, box.x1, box.y1) for box in found]
 
 
-JOBS = {"survey": _survey, "read_markdown": _read_markdown}
+JOBS: dict[str, Job] = {"survey": _survey, "read_markdown": _read_markdown}
