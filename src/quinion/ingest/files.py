@@ -1,6 +1,9 @@
 """file → chunks: text files are read and split in worker processes, pages of a PDF are read
 there and split here."""
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+
 from quinion.chunk.paged import split_pages
 from quinion.concurrency import in_thread
 from quinion.embed.local.weights import find_tokenizer
@@ -14,6 +17,32 @@ from quinion.model.chunk import FileChunk, file_chunk_from_json
 
 ANY_PICTURE = 1.0
 """Image ratio that no PDF exceeds: an indexed file is always read for its text."""
+
+
+@dataclass(frozen=True, slots=True)
+class File:
+    """A file after reading and splitting."""
+
+    source: Source
+    format: FileFormat
+    chunks: Sequence[FileChunk]
+
+    @property
+    def path(self) -> str:
+        return str(self.source.path)
+
+    @property
+    def hidden(self) -> dict[int, int]:
+        """Number of invisible characters, by page number; pages without any are left out."""
+        return {
+            int(chunk.metadata["page_number"]): chunk.hidden
+            for chunk in self.chunks
+            if chunk.hidden
+        }
+
+    @property
+    def total_tokens(self) -> int:
+        return sum(chunk.tokens for chunk in self.chunks)
 
 
 async def read_chunks(

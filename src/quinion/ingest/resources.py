@@ -1,9 +1,10 @@
-"""Protocol of the engine for ingestion: worker processes, embedding model, settings."""
+"""Protocol of the engine for ingestion: worker processes, embedding model, store, settings."""
 
 from typing import TYPE_CHECKING, Protocol
 
 from quinion.embed.base import Embedder
 from quinion.settings import Settings
+from quinion.store.collections import Collections
 from quinion.workers.pool import Workers
 
 if TYPE_CHECKING:
@@ -16,6 +17,8 @@ class Resources(Protocol):
     settings: Settings
     workers: Workers
     element_workers: Workers
+    model: Embedder
+    collections: Collections
 
     @property
     def embedder(self) -> Embedder:

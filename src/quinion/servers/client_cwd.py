@@ -4,6 +4,7 @@ A stdio relay and a command send the directory that they were started in. An HTT
 known directory, so its paths are relative to the server's.
 """
 
+import os
 from contextvars import ContextVar
 from pathlib import Path
 
@@ -13,3 +14,9 @@ CLIENT_FOLDER: ContextVar[str] = ContextVar("client_folder", default="")
 def locate(path: str | Path) -> Path:
     """Make a path absolute, relative to the current client's working directory."""
     return Path(CLIENT_FOLDER.get(), path).absolute()
+
+
+def expand(text: str) -> str:
+    """Make a path absolute and expand `~`; an empty path stays empty."""
+    expanded = os.path.expanduser(text)  # noqa: PTH111 - Path's raises for an unknown user
+    return os.path.normpath(locate(expanded)) if text else ""

@@ -1,7 +1,6 @@
-"""Index of files and their chunks: search, count and delete. `indexing` adds files."""
+"""Index of files and their chunks: search, write, count and delete. `ingest.folders` fills it."""
 
 from collections.abc import Sequence
-from pathlib import Path
 
 import anyio
 
@@ -9,10 +8,21 @@ from quinion.concurrency import in_thread
 from quinion.embed.base import Embedder
 from quinion.embed.factory import Backend, make_embedder
 from quinion.engine import Engine
+from quinion.ingest.files import File
+from quinion.ingest.folder_scan import is_missing
+from quinion.ingest.plan import Move
+from quinion.model.record import Record
 from quinion.search import semantic
 from quinion.search.semantic import TimedHits
-from quinion.servers.docvec.records import IndexCollections
-from quinion.store.base import Selector
+from quinion.servers.docvec.records import (
+    IndexCollections,
+    chunk_ids,
+    chunk_records,
+    file_record,
+    placeholder,
+)
+from quinion.store.base import Selector, Vectors
+from quinion.store.collections import Write
 from quinion.store.filters import Where
 
 
@@ -63,6 +73,41 @@ class Index:
         """The indexed files, by path, with the hash of their indexed content."""
         records = await self.engine.collections.get(self.names.files)
         return {record.id: str(record.metadata["doc_hash"]) for record in records}
+
+    async def put(self, files: Sequence[File], vectors: Vectors) -> dict[str, list[str]]:
+        """Replace the stored files in one transaction; return the chunk ids of each path."""
+        names = self.names
+        records = [record for file in files for record in chunk_records(file)]
+        file_records = [file_record(file) for file in files]
+
+        def store(write: Write) -> None:
+            for file in files:
+                write.delete(names.chunks_of(file.path))
+            write.upsert(names.chunks, records, vectors)
+            write.upsert(names.files, file_records, placeholder(len(file_records)))
+
+        async with self.writing:
+            await self.engine.collections.write(store)
+        return {file.path: chunk_ids(file) for file in files}
+
+    async def move(self, move: Move) -> None:
+        """Update the path of a renamed file and its chunks."""
+        names, path = self.names, str(move.source.path)
+        async with self.writing:
+            [old] = await self.engine.collections.get(names.files, ids=[move.old])
+            new = Record(path, move.source.path.name, old.metadata)
+
+            def store(write: Write) -> None:
+                write.update_metadata(names.chunks_of(move.old), {"source_file": path})
+                write.delete(Selector.by_ids(names.files, [move.old]))
+                write.upsert(names.files, [new], placeholder(1))
+
+            await self.engine.collections.write(store)
+
+    async def remove(self, path: str) -> None:
+        """Delete a file and its chunks."""
+        async with self.writing:
+            await self.engine.collections.delete(self.names.all_of(path))
 
     async def count(self) -> int:
         """Number of chunks in the index."""
@@ -128,14 +173,3 @@ class Index:
     async def find_vanished(self, paths: Sequence[str]) -> list[str]:
         """The paths that no longer exist on disk."""
         return await in_thread(lambda: [path for path in paths if is_missing(path)])
-
-
-def is_missing(path: str) -> bool:
-    """Whether the path does not exist. A path without permission counts as existing."""
-    try:
-        Path(path).stat()
-    except (FileNotFoundError, NotADirectoryError):
-        return True
-    except OSError:
-        return False
-    return False

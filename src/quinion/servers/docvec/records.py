@@ -1,15 +1,12 @@
 """Storage format of files and chunks: collections, ids and metadata."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
 import numpy as np
 
 from quinion.embed.base import Vectors
-from quinion.extract.formats import FileFormat
-from quinion.ingest.source import Source
-from quinion.model.chunk import FileChunk
+from quinion.ingest.files import File
 from quinion.model.record import Record
 from quinion.servers.invisible_text import flag
 from quinion.store.base import Selector
@@ -51,39 +48,14 @@ class IndexCollections:
         return [Selector.by_ids(self.files, [path]), self.chunks_of(path)]
 
 
-@dataclass(frozen=True, slots=True)
-class File:
-    """A file after reading and splitting."""
-
-    source: Source
-    format: FileFormat
-    chunks: Sequence[FileChunk]
-
-    @property
-    def path(self) -> str:
-        return str(self.source.path)
-
-    @property
-    def chunk_ids(self) -> list[str]:
-        return [chunk_id(self.source.sha256, index) for index in range(len(self.chunks))]
-
-    @property
-    def hidden(self) -> dict[int, int]:
-        """Number of invisible characters, by page number; pages without any are left out."""
-        return {
-            int(chunk.metadata["page_number"]): chunk.hidden
-            for chunk in self.chunks
-            if chunk.hidden
-        }
-
-    @property
-    def total_tokens(self) -> int:
-        return sum(chunk.tokens for chunk in self.chunks)
-
-
 def chunk_id(sha256: str, index: int) -> str:
     """The id of a chunk; the same content always has the same ids."""
     return f"{sha256[:ID_CHARACTERS]}_{index}"
+
+
+def chunk_ids(file: File) -> list[str]:
+    """The ids of a file's chunks, in order."""
+    return [chunk_id(file.source.sha256, index) for index in range(len(file.chunks))]
 
 
 def chunk_records(file: File) -> list[Record]:
@@ -102,7 +74,7 @@ def chunk_records(file: File) -> list[Record]:
                 **flag(bool(chunk.hidden)),
             },
         )
-        for index, (id_, chunk) in enumerate(zip(file.chunk_ids, file.chunks, strict=True))
+        for index, (id_, chunk) in enumerate(zip(chunk_ids(file), file.chunks, strict=True))
     ]
 
 

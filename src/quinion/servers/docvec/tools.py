@@ -17,6 +17,7 @@ from mcp.server.mcpserver.tools import Tool
 from pydantic import BaseModel, BeforeValidator, Field
 
 from quinion.errors import InvalidInput
+from quinion.ingest.folders import Indexer, RunResult
 from quinion.ingest.progress import Progress
 from quinion.search.budget import select
 from quinion.servers.base import (
@@ -26,6 +27,7 @@ from quinion.servers.base import (
     make_tool,
     report_to,
 )
+from quinion.servers.client_cwd import expand
 from quinion.servers.docvec.answers import (
     BudgetAnswer,
     ClearAnswer,
@@ -57,7 +59,6 @@ from quinion.servers.docvec.failures import (
 from quinion.servers.docvec.files import describe
 from quinion.servers.docvec.filters import read_filters
 from quinion.servers.docvec.index import Index
-from quinion.servers.docvec.indexing import Indexer, RunResult, absolute
 from quinion.servers.invisible_text import warn, warn_of_files
 from quinion.servers.response_size import how_many_fit
 
@@ -95,7 +96,7 @@ Query = Annotated[QueryText, Field(description="What to look for, in natural lan
 
 def make_tools(index: Index) -> list[Tool]:
     """Make the tools of an index."""
-    indexer = Indexer(index)
+    indexer = Indexer(index.engine, index)
 
     async def index_file(
         file_path: Annotated[
@@ -233,7 +234,7 @@ def make_tools(index: Index) -> list[Tool]:
 
 
 async def _index_file(index: Index, indexer: Indexer, path: str, progress: Progress) -> IndexedFile:
-    source, run = await indexer.index_file(path, progress)
+    source, run = await indexer.index_file(expand(path), progress)
     chunks = await index.engine.collections.get(
         index.names.chunks, where={"doc_hash": source.sha256}
     )
@@ -255,7 +256,7 @@ async def _index_file(index: Index, indexer: Indexer, path: str, progress: Progr
 async def _index_directory(
     indexer: Indexer, path: str, recursive: bool, progress: Progress
 ) -> IndexedDirectory:
-    run = await indexer.index_directory(path, recursive=recursive, progress=progress)
+    run = await indexer.index_directory(expand(path), recursive=recursive, progress=progress)
     warnings = warn_of_files(run.hidden)
     errors = [_file_error(run, position) for position in range(len(run.errors))]
     shown_errors = errors[: max(0, how_many_fit([*warnings, *errors]) - len(warnings))]
@@ -332,7 +333,7 @@ async def _delete_chunks(index: Index, ids: list[str]) -> DeletedChunks:
 async def _delete_file(index: Index, path: str) -> DeletedFile:
     if not path.strip():
         raise InvalidInput("source_file cannot be empty")
-    deleted = await index.delete_file(path) or await index.delete_file(absolute(path))
+    deleted = await index.delete_file(path) or await index.delete_file(expand(path))
     return DeletedFile(deleted_count=deleted, source_file=path)
 
 

@@ -1,4 +1,4 @@
-"""`index_file` and `index_directory`, step by step.
+"""Indexing of folders and files: brings an index into step with the files on disk.
 
     find → hash → plan → read and split → embed → store
 
@@ -14,13 +14,14 @@ from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
+from typing import Protocol
 
 import anyio
 import numpy as np
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 
 from quinion.concurrency import in_thread, together
-from quinion.embed.base import Vectors
+from quinion.embed.base import Embedder, Vectors
 from quinion.errors import (
     ExtractionFailed,
     FileMissing,
@@ -30,18 +31,13 @@ from quinion.errors import (
     ToolMissing,
 )
 from quinion.extract.formats import INDEXED
-from quinion.ingest.files import read_chunks
-from quinion.ingest.folder import check_folder, find_files
+from quinion.ingest.files import File, read_chunks
+from quinion.ingest.folder_scan import check_folder, find_files, is_missing
+from quinion.ingest.plan import Move, make_plan
 from quinion.ingest.progress import Progress, no_progress
+from quinion.ingest.resources import Resources
 from quinion.ingest.source import Digests, Source, open_source
 from quinion.model.chunk import FileChunk
-from quinion.model.record import Record
-from quinion.servers.client_cwd import locate
-from quinion.servers.docvec.index import Index, is_missing
-from quinion.servers.docvec.plan import Move, make_plan
-from quinion.servers.docvec.records import File, chunk_records, file_record, placeholder
-from quinion.store.base import Selector
-from quinion.store.collections import Write
 
 GROUP_CHUNKS = 512
 """Large enough for sorting by length and bulk writes, small enough to lose on cancellation."""
@@ -49,6 +45,35 @@ GROUP_FILES = 64
 
 Problem = FileProblem | ToolMissing
 Embedded = tuple[list[File], Vectors]
+
+
+class FolderIndex(Protocol):
+    """Index that a run changes. Its server implements it, with the records of its contract."""
+
+    @property
+    def embedder(self) -> Embedder:
+        """The embedding model of the index."""
+        ...
+
+    async def declare(self) -> None:
+        """Check that the index was built with this model."""
+        ...
+
+    async def known(self) -> dict[str, str]:
+        """The indexed files, by path, with the hash of their indexed content."""
+        ...
+
+    async def put(self, files: Sequence[File], vectors: Vectors) -> dict[str, list[str]]:
+        """Replace the stored files in one transaction; return the chunk ids of each path."""
+        ...
+
+    async def move(self, move: Move) -> None:
+        """Update the path of a renamed file and its chunks."""
+        ...
+
+    async def remove(self, path: str) -> None:
+        """Delete a file and its chunks."""
+        ...
 
 
 @dataclass(slots=True)
@@ -71,12 +96,13 @@ class RunResult:
 class Indexer:
     """Indexes files, one run at a time."""
 
-    def __init__(self, index: Index) -> None:
+    def __init__(self, resources: Resources, index: FolderIndex) -> None:
+        self._resources = resources
         self._index = index
         self._run_lock = anyio.Lock()
         self._digests = Digests()
 
-    async def index_file(self, text: str, progress: Progress) -> tuple[Source, RunResult]:
+    async def index_file(self, path: str, progress: Progress) -> tuple[Source, RunResult]:
         """Index one file.
 
         Raises:
@@ -84,7 +110,7 @@ class Indexer:
             StoreUnavailable: the store cannot be read or written.
             ModelUnavailable: the embedding model cannot be used.
         """
-        source = await in_thread(self._admit, text)
+        source = await in_thread(self._admit, path)
         is_paged = INDEXED[source.path.suffix.lower()].has_pages
         pages = _PageProgress(progress)
         async with self._run_lock:
@@ -94,7 +120,7 @@ class Indexer:
         await pages.finish()
         return source, run
 
-    async def index_directory(self, text: str, *, recursive: bool, progress: Progress) -> RunResult:
+    async def index_directory(self, path: str, *, recursive: bool, progress: Progress) -> RunResult:
         """Index the files of a folder; files that fail are in `errors`.
 
         Raises:
@@ -103,23 +129,23 @@ class Indexer:
                 stored before that stay indexed.
         """
         async with self._run_lock:
-            sources, errors = await in_thread(self._scan_folder, text, recursive)
+            sources, errors = await in_thread(self._scan_folder, path, recursive)
             run = await self._ingest(sources, progress, no_progress)
             run.errors = sorted([*errors, *run.errors], key=lambda error: error[0])
             return run
 
-    def _admit(self, text: str) -> Source:
-        roots = self._index.engine.settings.read_roots
-        return open_source(absolute(text), INDEXED, roots, self._digests)
+    def _admit(self, path: str) -> Source:
+        roots = self._resources.settings.read_roots
+        return open_source(path, INDEXED, roots, self._digests)
 
     def _scan_folder(
-        self, text: str, recursive: bool
+        self, path: str, recursive: bool
     ) -> tuple[list[Source], list[tuple[str, Problem]]]:
         """The files of the folder, and the paths that cannot be indexed."""
-        folder = Path(absolute(text))
-        roots = self._index.engine.settings.read_roots
+        folder = Path(path)
+        roots = self._resources.settings.read_roots
         # An empty path does not mean the working directory of this process.
-        if not text or (roots and not _is_within(folder, roots)):
+        if not path or (roots and not _is_within(folder, roots)):
             raise FileMissing(f"Directory not found: {folder}")
         check_folder(folder)
         try:
@@ -152,7 +178,7 @@ class Indexer:
         files_done = _FileProgress(files, len(sources), run.duplicates)
         await files_done.begin()
         for move in plan.moved:
-            await self._move(move)
+            await self._index.move(move)
         pending = iter([*plan.new, *plan.changed])
         to_embed, read = anyio.create_memory_object_stream[File]()
         to_store, embedded = anyio.create_memory_object_stream[Embedded]()
@@ -163,32 +189,33 @@ class Indexer:
                     await to_embed.send(await self._read(source, pages))
                 except (FileProblem, ToolMissing) as error:
                     if isinstance(error, NoContent) and str(source.path) in known:
-                        await self._remove(str(source.path))
+                        await self._index.remove(str(source.path))
                     run.errors.append((str(source.path), error))
                     await files_done.add(source.path.name)
 
         async def read_all() -> None:
             async with to_embed:
-                await together(*[read_some] * self._index.engine.workers.size)
+                await together(*[read_some] * self._resources.workers.size)
 
         async def store_all() -> None:
             async with embedded:
                 async for group, vectors in embedded:
                     # Store embedded groups even on failure or cancellation: it is quick.
                     with anyio.CancelScope(shield=True):
-                        await self._store(group, vectors, known, run)
+                        run.indexed.update(await self._index.put(group, vectors))
+                    run.hidden.update({file.path: file.hidden for file in group if file.hidden})
+                    run.updated += sum(file.path in known for file in group)
                     await files_done.add(group[-1].source.path.name, len(group))
 
         await together(read_all, partial(self._embed_all, read, to_store), store_all)
         for path in plan.stale:
-            await self._remove(path)
+            await self._index.remove(path)
         return run
 
     async def _read(self, source: Source, pages: Progress) -> File:
         kind = INDEXED[source.path.suffix.lower()]
-        index = self._index
-        size = index.engine.settings.docvec_chunk_size
-        chunks = await read_chunks(index.engine, source, kind, size, pages)
+        size = self._resources.settings.docvec_chunk_size
+        chunks = await read_chunks(self._resources, source, kind, size, pages)
         if not chunks:
             raise NoContent(f"{source.path.name} is empty: there is no text in it.")
         return File(source, kind, chunks)
@@ -213,44 +240,6 @@ class Indexer:
         ]
         vectors: Vectors = np.concatenate(parts)[[positions[text] for text in texts]]
         return vectors
-
-    async def _store(
-        self, group: list[File], vectors: Vectors, known: dict[str, str], run: RunResult
-    ) -> None:
-        """Replace the stored files of a group in one transaction."""
-        names = self._index.names
-        records = [record for file in group for record in chunk_records(file)]
-        file_records = [file_record(file) for file in group]
-
-        def store(write: Write) -> None:
-            for file in group:
-                write.delete(names.chunks_of(file.path))
-            write.upsert(names.chunks, records, vectors)
-            write.upsert(names.files, file_records, placeholder(len(file_records)))
-
-        async with self._index.writing:
-            await self._index.engine.collections.write(store)
-        run.indexed.update({file.path: file.chunk_ids for file in group})
-        run.hidden.update({file.path: file.hidden for file in group if file.hidden})
-        run.updated += sum(file.path in known for file in group)
-
-    async def _move(self, move: Move) -> None:
-        """Update the path of a renamed file and its chunks."""
-        names, path = self._index.names, str(move.source.path)
-        async with self._index.writing:
-            [old] = await self._index.engine.collections.get(names.files, ids=[move.old])
-            new = Record(path, move.source.path.name, old.metadata)
-
-            def store(write: Write) -> None:
-                write.update_metadata(names.chunks_of(move.old), {"source_file": path})
-                write.delete(Selector.by_ids(names.files, [move.old]))
-                write.upsert(names.files, [new], placeholder(1))
-
-            await self._index.engine.collections.write(store)
-
-    async def _remove(self, path: str) -> None:
-        async with self._index.writing:
-            await self._index.engine.collections.delete(self._index.names.all_of(path))
 
 
 class _FileProgress:
@@ -298,12 +287,6 @@ def _is_within(folder: Path, roots: Sequence[Path]) -> bool:
     except (OSError, ValueError, RuntimeError):  # contains NUL, is too long, or links in a loop
         return False
     return any(real.is_relative_to(root) for root in roots)
-
-
-def absolute(text: str) -> str:
-    """The absolute path: `~` is expanded, and relative paths start at the client's folder."""
-    expanded = os.path.expanduser(text)  # noqa: PTH111 - Path's raises for an unknown user
-    return os.path.normpath(locate(expanded)) if text else ""
 
 
 async def _groups(files: MemoryObjectReceiveStream[File]) -> AsyncIterator[list[File]]:

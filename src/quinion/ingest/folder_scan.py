@@ -51,6 +51,17 @@ def find_files(
     yield from closed
 
 
+def is_missing(path: str) -> bool:
+    """Whether the path does not exist. A path without permission counts as existing."""
+    try:
+        Path(path).stat()
+    except (FileNotFoundError, NotADirectoryError):
+        return True
+    except OSError:
+        return False
+    return False
+
+
 def _name(path: Path) -> Path | OSError:
     shown = os.fsencode(path).decode(errors="replace")
     return path if shown == str(path) else OSError(errno.EILSEQ, "its name is not text", shown)

@@ -3,8 +3,8 @@ from pathlib import Path
 from hypothesis import given
 from hypothesis import strategies as st
 
+from quinion.ingest.plan import IndexPlan, make_plan
 from quinion.ingest.source import Source
-from quinion.servers.docvec.plan import IndexPlan, make_plan
 
 
 def source(path: str, sha256: str) -> Source:
