@@ -1,12 +1,13 @@
 """Homes for servers, with the model prepared once for all of them."""
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 from quinion.embed.local.weights import prepare
+from tests.contract.local import Shared, share
 from tests.contract.process import Home
 
 NewHome = Callable[[], Home]
@@ -23,6 +24,13 @@ def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "models"
     prepare(folder)
     return folder
+
+
+@pytest.fixture(scope="session")
+def shared(models: Path) -> Iterator[Shared]:
+    """What the servers in this process share."""
+    with share(models) as shared:
+        yield shared
 
 
 @pytest.fixture(scope="session")

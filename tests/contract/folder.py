@@ -1,16 +1,20 @@
-"""Access to a Chroma folder with Chroma's library, as by another program.
+"""Records that are stored behind a server's back: in its store, or in its Chroma folder.
 
-It runs in a separate process, because only one process may have a folder open, and Chroma keeps a
-folder open until the process exits.
+Chroma's library runs in a separate process, because only one process may have a folder open, and
+Chroma keeps a folder open until the process exits.
 """
 
 import json
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
+from contextlib import closing
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from tests.contract.process import Home
 
 DIMENSIONS = 384
 
@@ -38,6 +42,23 @@ def write(folder: Path, entries: Mapping[str, Sequence[Entry]]) -> None:
     """
     given = {name: [asdict(entry) for entry in some] for name, some in entries.items()}
     _run("write", folder, json.dumps(given))
+
+
+def put(home: "Home", entries: Mapping[str, Sequence[Entry]]) -> None:
+    """Add entries to the store of a home that no server has, as an import from Chroma does."""
+    import numpy as np
+
+    from quinion.home import store_place
+    from quinion.model.record import Record
+    from quinion.settings import Settings
+    from quinion.store.factory import open_store
+
+    settings = Settings(home=home.path, chroma_dir=home.chroma, mirror="off")
+    with closing(open_store(store_place(settings))) as store, store.transaction() as transaction:
+        for name, some in entries.items():
+            records = [Record(entry.id, entry.text, entry.metadata) for entry in some]
+            vectors = np.array([_pad(entry.vector) for entry in some], np.float32)
+            transaction.upsert(name, records, vectors, "")
 
 
 def _run(action: str, folder: Path, given: str) -> str:

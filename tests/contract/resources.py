@@ -17,10 +17,8 @@ from mcp.types import (
 )
 
 from quinion.servers.base import as_json
-from tests.contract.session import Answer, Session
+from tests.contract.session import LARGEST, Answer, Session
 
-LARGEST = 1 << 20
-"""Maximum size of a server-sent event for Python clients of the SDK."""
 LARGEST_ICON = 1 << 10
 
 

@@ -1,7 +1,7 @@
 """Synchronous MCP client for tests that checks every answer.
 
-Each answer is validated against the tool's output schema, and its text is compared with its
-structured content.
+Each answer is validated against the tool's output schema, its text is compared with its structured
+content, and its size with what clients take.
 """
 
 import json
@@ -17,7 +17,10 @@ from anyio.from_thread import BlockingPortal, start_blocking_portal
 from mcp import Client, StdioServerParameters
 from mcp.client import Transport
 from mcp.client.session import ClientRequestContext, ElicitationFnT
+from mcp.server.mcpserver import MCPServer
 from mcp.types import CallToolResult, ElicitRequestParams, ElicitResult, TextContent
+
+from quinion.servers.base import as_json
 
 T = TypeVar("T")
 Answer = dict[str, Any]
@@ -25,6 +28,8 @@ Progress = tuple[float, float | None, str | None]
 Ask = Callable[[str], ElicitResult]
 """Answer of the client's user to an elicitation of the server."""
 
+LARGEST = 1 << 20
+"""Maximum size of a server-sent event for Python clients of the SDK."""
 PATIENCE_S = 60.0
 """Timeout for events that must happen; long enough for a busy machine."""
 
@@ -70,11 +75,13 @@ class Job:
         return check_answer(self.reply())
 
     def reply(self) -> CallToolResult:
-        """Return the complete answer with any content; its data must match the output schema.
+        """Return the complete answer with any content; it must fit into one server-sent event, and
+        its data must match the output schema.
 
         An unknown tool has no schema and no validator.
         """
         result = self._future.result(self._patience_s)
+        assert len(as_json(result)) < LARGEST
         if self._validator is not None:
             self._validator.validate(result.structured_content)
         return result
@@ -120,16 +127,26 @@ class Session:
 def open_session(
     server: str | Transport | StdioServerParameters, mode: str = "auto", ask: Ask | None = None
 ) -> Iterator[Session]:
-    """Connect to an address, over a transport, or to a command.
+    """Connect to an address, over a transport, or to a command, on an event loop of its own."""
+    with start_blocking_portal() as portal, connect(portal, server, mode, ask) as session:
+        yield session
+
+
+@contextmanager
+def connect(
+    portal: BlockingPortal,
+    server: str | Transport | StdioServerParameters | MCPServer[Any],
+    mode: str = "auto",
+    ask: Ask | None = None,
+) -> Iterator[Session]:
+    """Connect on this event loop; to a server object, which must be on the same loop, directly.
 
     With `ask`, the client declares that it supports elicitation.
     """
-    with (
-        start_blocking_portal() as portal,
-        portal.wrap_async_context_manager(
-            Client(server, mode=mode, elicitation_callback=_asking(ask) if ask else None)
-        ) as client,
-    ):
+    answer = _asking(ask) if ask else None
+    with portal.wrap_async_context_manager(
+        Client(server, mode=mode, elicitation_callback=answer)
+    ) as client:
         yield Session(portal, client)
 
 

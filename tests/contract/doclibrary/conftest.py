@@ -6,6 +6,7 @@ A file that changes the library has a server of its own, so that the others know
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ import pytest
 from tests.contract.conftest import NewHome
 from tests.contract.doclibrary.asking import add
 from tests.contract.doclibrary.documents import appendices, survey
+from tests.contract.local import LocalServer, Serve, Shared, run_local
 from tests.contract.process import Home, HttpServer, Variables, run_http
 from tests.contract.session import Session
 
@@ -21,14 +23,20 @@ STDIO = ("doclibrary-mcp",)
 
 
 @contextmanager
-def serve(home: Home, variables: Variables | None = None) -> Iterator[HttpServer]:
-    """doclibrary over HTTP."""
+def serve_http(home: Home, variables: Variables | None = None) -> Iterator[HttpServer]:
+    """doclibrary over HTTP, in a process of its own."""
     with run_http(home, variables, HTTP) as server:
         yield server
 
 
 @pytest.fixture(scope="session")
-def stock(new_home: NewHome) -> Home:
+def serve(shared: Shared) -> Serve:
+    """Runs doclibrary in this process."""
+    return partial(run_local, shared, "doclibrary")
+
+
+@pytest.fixture(scope="session")
+def stock(new_home: NewHome, serve: Serve) -> Home:
     """A home with the survey and the appendices in its library; nobody may change it."""
     home = new_home()
     with serve(home) as server, server.session() as session:
@@ -59,13 +67,13 @@ def home(new_library: NewHome) -> Home:
 
 
 @pytest.fixture(scope="module")
-def server(home: Home) -> Iterator[HttpServer]:
+def server(home: Home, serve: Serve) -> Iterator[LocalServer]:
     with serve(home) as server:
         yield server
 
 
 @pytest.fixture(scope="module")
-def session(server: HttpServer) -> Iterator[Session]:
+def session(server: LocalServer) -> Iterator[Session]:
     with server.session() as session:
         yield session
 

@@ -20,7 +20,7 @@ from tests.contract.doclibrary.asking import (
     show,
     slugs_of,
 )
-from tests.contract.doclibrary.conftest import STDIO, serve
+from tests.contract.doclibrary.conftest import STDIO
 from tests.contract.doclibrary.documents import (
     APPENDICES,
     PLAN_CAPTION,
@@ -29,7 +29,8 @@ from tests.contract.doclibrary.documents import (
     letter,
     survey,
 )
-from tests.contract.process import Home, HttpServer, run_stdio
+from tests.contract.local import LocalServer, Serve
+from tests.contract.process import Home, run_stdio
 from tests.contract.session import Session
 from tests.documents import PROSE, Blank, Scan, locked_pdf, make_pdf, truncated_pdf
 
@@ -187,9 +188,9 @@ def test_a_cancelled_add_leaves_nothing(session: Session, home: Home, folder: Pa
 
 
 def test_a_client_that_goes_away_is_as_good_as_a_cancel(
-    session: Session, server: HttpServer, home: Home, folder: Path
+    session: Session, server: LocalServer, home: Home, folder: Path
 ) -> None:
-    with server.session("sse") as other:
+    with server.session("legacy") as other:
         job = other.start("add_document", file_path=str(many_pages(folder / "bats.pdf")))
         job.wait_for_progress()
         job.forget()
@@ -211,13 +212,12 @@ def test_two_adds_at_once(session: Session, folder: Path) -> None:
 
 
 def test_everything_else_answers_meanwhile_and_sees_only_what_is_whole(
-    session: Session, server: HttpServer, folder: Path
+    session: Session, folder: Path
 ) -> None:
     job = session.start("add_document", file_path=str(many_pages(folder / "bats.pdf")))
     job.wait_for_progress()
     assert not is_told_of_bats(session)
     assert slugs_of(session) == LIBRARY
-    assert server.request("GET", "/health").json() == {"status": "ok"}
     assert "not found" in failed(session, "get_document_info", document_slug="bats")
     assert job.is_running
     assert job.result()["status"] == "added"
@@ -225,7 +225,7 @@ def test_everything_else_answers_meanwhile_and_sees_only_what_is_whole(
 
 
 def test_a_restart_keeps_everything_and_what_was_removed_stays_away(
-    new_library: NewHome, folder: Path
+    new_library: NewHome, folder: Path, serve: Serve
 ) -> None:
     home = new_library()
     with serve(home) as server, server.session() as session:
@@ -233,7 +233,7 @@ def test_a_restart_keeps_everything_and_what_was_removed_stays_away(
         before = say(session, "list_documents")
         picture = show(session, "get_element_image", document_slug=SURVEY, element_label="Table 5")
         remove(session, APPENDICES)
-    with run_stdio(home, {}, STDIO) as session:
+    with serve(home) as server, server.session() as session:
         assert slugs_of(session) == {SURVEY, "bats"}
         assert set(say(session, "list_documents").split("\n")) < set(before.split("\n"))
         assert (
@@ -248,7 +248,7 @@ def test_a_restart_keeps_everything_and_what_was_removed_stays_away(
 
 
 @pytest.fixture
-def own(new_library: NewHome) -> Iterator[tuple[Session, Path]]:
+def own(new_library: NewHome, serve: Serve) -> Iterator[tuple[Session, Path]]:
     """A library for one test alone, and the folder where its originals are."""
     home = new_library()
     with serve(home) as server, server.session() as session:

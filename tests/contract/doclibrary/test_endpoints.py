@@ -10,7 +10,7 @@ import pytest
 
 from tests.contract.conftest import NewHome
 from tests.contract.doclibrary.asking import slugs_of
-from tests.contract.doclibrary.conftest import serve
+from tests.contract.doclibrary.conftest import serve_http
 from tests.contract.doclibrary.documents import APPENDICES, SURVEY
 from tests.contract.endpoints import (
     BAD_AUTHORIZATIONS,
@@ -35,9 +35,16 @@ UNAUTHORIZED = {
 
 
 @pytest.fixture(scope="module")
+def server(new_library: NewHome) -> Iterator[HttpServer]:
+    """A server without a token."""
+    with serve_http(new_library()) as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
 def locked(new_library: NewHome) -> Iterator[HttpServer]:
     """A server with a token."""
-    with serve(new_library(), {"MCP_API_KEY": TOKEN}) as server:
+    with serve_http(new_library(), {"MCP_API_KEY": TOKEN}) as server:
         yield server
 
 

@@ -19,8 +19,9 @@ from quinion.settings import Settings
 from quinion.store.factory import open_store
 from tests.contract.conftest import NewHome
 from tests.contract.doclibrary.asking import add, find, reply, say, show, text_of
-from tests.contract.doclibrary.conftest import serve
+from tests.contract.doclibrary.conftest import serve_http
 from tests.contract.doclibrary.documents import SURVEY, letter
+from tests.contract.local import Serve
 from tests.contract.process import Home, HttpServer
 from tests.contract.session import Session
 from tests.element_documents import HEIGHT, WIDTH
@@ -69,7 +70,7 @@ def document(number: int) -> Document:
 
 
 @pytest.fixture(scope="module")
-def full(new_home: NewHome) -> Iterator[Session]:
+def full(new_home: NewHome, serve: Serve) -> Iterator[Session]:
     """A library of more documents than fit into an answer."""
     home = new_home()
     records = [document_record(document(number)) for number in range(MANY)]
@@ -105,7 +106,7 @@ def test_all_are_seen_in_parts(full: Session) -> None:
 def patient(new_library: NewHome) -> Iterator[tuple[HttpServer, Session]]:
     """A server, and a session that waits for half an hour."""
     home: Home = new_library()
-    with serve(home) as server, server.session() as session:
+    with serve_http(home) as server, server.session() as session:
         session.patience_s = 1_800.0
         yield server, session
 

@@ -17,19 +17,18 @@ from tests.contract.doclibrary.asking import (
     say,
     text_of,
 )
-from tests.contract.doclibrary.conftest import serve
 from tests.contract.doclibrary.documents import (
     APPENDICES,
     APPENDICES_TITLE,
     SURVEY,
     SURVEY_TITLE,
 )
-from tests.contract.process import HttpServer
+from tests.contract.local import LocalServer, Serve
 from tests.contract.session import Session
 
 
 @pytest.fixture(scope="module")
-def empty(new_home: NewHome) -> Iterator[Session]:
+def empty(new_home: NewHome, serve: Serve) -> Iterator[Session]:
     """A session with a library in which there is nothing."""
     with serve(new_home()) as server, server.session() as session:
         yield session
@@ -129,7 +128,7 @@ def test_the_answers_that_the_contract_wants_in_json_are_json(session: Session) 
 
 
 def test_the_status_names_model_database_and_configuration(
-    session: Session, server: HttpServer
+    session: Session, server: LocalServer
 ) -> None:
     head, status = say(session, "get_library_status").split("\n\n")
     assert head == "Document Library Status"

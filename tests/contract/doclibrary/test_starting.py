@@ -6,7 +6,7 @@ import pytest
 
 from tests.contract.conftest import NewHome
 from tests.contract.doclibrary.asking import say, show
-from tests.contract.doclibrary.conftest import STDIO, serve
+from tests.contract.doclibrary.conftest import STDIO, serve_http
 from tests.contract.doclibrary.documents import SURVEY
 from tests.contract.process import Home, run_http, run_stdio, run_to_end
 
@@ -40,7 +40,7 @@ def test_wrong_use_is_refused(fresh_home: Home, arguments: tuple[str, ...]) -> N
 
 def test_a_second_process_and_the_commands_work_through_the_first(new_library: NewHome) -> None:
     home = new_library()
-    with serve(home), run_stdio(home, {}, STDIO) as session:
+    with serve_http(home), run_stdio(home, {}, STDIO) as session:
         assert f"({SURVEY})" in say(session, "list_documents")
         assert show(session, "get_page_image", document_slug=SURVEY, page_number=1)
         listed = run_to_end(home, {}, "library", "list", "--json", program="quinion")

@@ -8,7 +8,7 @@ from mcp.types import BlobResourceContents
 
 from tests.contract.conftest import NewHome
 from tests.contract.doclibrary.asking import failed, find, say, show
-from tests.contract.doclibrary.conftest import STDIO
+from tests.contract.doclibrary.conftest import STDIO, serve_http
 from tests.contract.doclibrary.documents import PLAN_CAPTION, SURVEY, letter
 from tests.contract.process import HttpServer, run_stdio
 from tests.contract.resources import (
@@ -22,6 +22,12 @@ from tests.contract.resources import (
     templates,
 )
 from tests.contract.session import Session
+
+
+@pytest.fixture(scope="module")
+def server(new_library: NewHome) -> Iterator[HttpServer]:
+    with serve_http(new_library()) as server:
+        yield server
 
 
 @pytest.fixture(scope="module", params=["stdio", "sse", "http", "http-legacy"])

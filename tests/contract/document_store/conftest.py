@@ -5,28 +5,38 @@ server, or one with nothing else in it, has fixtures of the same names.
 """
 
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from tests.contract.conftest import NewHome
+from tests.contract.local import LocalServer, Serve, Shared, run_local
 from tests.contract.process import Home, HttpServer, run_http
 from tests.contract.session import Session
 
 
 @pytest.fixture(scope="session")
-def home(new_home: NewHome) -> Home:
-    return new_home()
+def serve(shared: Shared) -> Serve:
+    """Runs a Document Store in this process."""
+    return partial(run_local, shared, "document-store")
 
 
 @pytest.fixture(scope="session")
-def server(home: Home) -> Iterator[HttpServer]:
-    with run_http(home) as server:
+def server(new_home: NewHome, serve: Serve) -> Iterator[LocalServer]:
+    with serve(new_home()) as server:
         yield server
 
 
 @pytest.fixture(scope="session")
-def session(server: HttpServer) -> Iterator[Session]:
+def http_server(new_home: NewHome) -> Iterator[HttpServer]:
+    """A server over HTTP in a process of its own."""
+    with run_http(new_home()) as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def session(server: LocalServer) -> Iterator[Session]:
     with server.session() as session:
         yield session
 

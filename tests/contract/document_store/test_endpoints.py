@@ -48,15 +48,15 @@ def unlocked(new_home: NewHome) -> Iterator[HttpServer]:
         yield server
 
 
-def test_the_address_is_printed_and_noted_in_the_home(server: HttpServer) -> None:
-    assert f"{server.address}/mcp" in server.printed
-    assert f"{server.address}/sse" in server.printed
-    assert f"{server.address}/health" in server.printed
-    assert read_note(server.home)["addresses"] == {"document-store": server.address}
+def test_the_address_is_printed_and_noted_in_the_home(http_server: HttpServer) -> None:
+    assert f"{http_server.address}/mcp" in http_server.printed
+    assert f"{http_server.address}/sse" in http_server.printed
+    assert f"{http_server.address}/health" in http_server.printed
+    assert read_note(http_server.home)["addresses"] == {"document-store": http_server.address}
 
 
-def test_health_says_ok_and_nothing_else(server: HttpServer) -> None:
-    response = server.request("GET", "/health")
+def test_health_says_ok_and_nothing_else(http_server: HttpServer) -> None:
+    response = http_server.request("GET", "/health")
     assert response.status_code == 200
     assert response.headers["content-type"] == "application/json"
     assert response.json() == {"status": "ok"}
@@ -152,17 +152,17 @@ def test_an_empty_token_disables_authentication(
 
 
 @pytest.mark.parametrize("transport", ["sse", "http", "http-legacy"])
-def test_without_a_token_any_client_is_served(server: HttpServer, transport: str) -> None:
-    with server.session(transport, WRONG_TOKEN) as session:
+def test_without_a_token_any_client_is_served(http_server: HttpServer, transport: str) -> None:
+    with http_server.session(transport, WRONG_TOKEN) as session:
         assert list_documents(session, "nothing yet") == []
 
 
-def test_sse_opens_a_stream_that_names_the_message_endpoint(server: HttpServer) -> None:
-    assert initialize_over_sse(server) == "document-store-mcp"
+def test_sse_opens_a_stream_that_names_the_message_endpoint(http_server: HttpServer) -> None:
+    assert initialize_over_sse(http_server) == "document-store-mcp"
 
 
-def test_mcp_takes_post_get_and_delete_through_a_session(server: HttpServer) -> None:
-    assert "document-store-mcp" in go_through_a_session(server)
+def test_mcp_takes_post_get_and_delete_through_a_session(http_server: HttpServer) -> None:
+    assert "document-store-mcp" in go_through_a_session(http_server)
 
 
 @pytest.mark.parametrize(
@@ -176,57 +176,61 @@ def test_mcp_takes_post_get_and_delete_through_a_session(server: HttpServer) -> 
         ("PATCH", "/mcp"),
     ],
 )
-def test_other_methods_are_not_allowed(server: HttpServer, method: str, path: str) -> None:
-    assert server.request(method, path, headers=JSON_RPC, content="{}").status_code == 405
+def test_other_methods_are_not_allowed(http_server: HttpServer, method: str, path: str) -> None:
+    assert http_server.request(method, path, headers=JSON_RPC, content="{}").status_code == 405
 
 
-def test_other_paths_are_not_found(server: HttpServer) -> None:
-    assert server.request("GET", "/nowhere").status_code == 404
+def test_other_paths_are_not_found(http_server: HttpServer) -> None:
+    assert http_server.request("GET", "/nowhere").status_code == 404
 
 
-def test_a_message_without_a_session_is_refused(server: HttpServer) -> None:
-    assert server.request("POST", "/messages/", headers=JSON_RPC).status_code == 400
+def test_a_message_without_a_session_is_refused(http_server: HttpServer) -> None:
+    assert http_server.request("POST", "/messages/", headers=JSON_RPC).status_code == 400
     unknown = f"/messages/?session_id={'0' * 32}"
-    assert server.request("POST", unknown, headers=JSON_RPC).status_code == 404
+    assert http_server.request("POST", unknown, headers=JSON_RPC).status_code == 404
 
 
-def test_a_message_over_four_megabytes_is_refused(server: HttpServer) -> None:
-    response = server.request("POST", "/mcp", headers=JSON_RPC, content=" " * (4 << 20) + "{}")
+def test_a_message_over_four_megabytes_is_refused(http_server: HttpServer) -> None:
+    response = http_server.request("POST", "/mcp", headers=JSON_RPC, content=" " * (4 << 20) + "{}")
     assert response.status_code == 413
 
 
 @pytest.mark.parametrize(("method", "path"), ENDPOINTS)
-def test_a_foreign_host_name_is_misdirected(server: HttpServer, method: str, path: str) -> None:
+def test_a_foreign_host_name_is_misdirected(
+    http_server: HttpServer, method: str, path: str
+) -> None:
     headers = JSON_RPC | {"Host": "rebound.example.com"}
-    assert server.request(method, path, headers=headers, content="{}").status_code == 421
+    assert http_server.request(method, path, headers=headers, content="{}").status_code == 421
 
 
 @pytest.mark.parametrize(("method", "path"), ENDPOINTS)
-def test_a_foreign_origin_is_forbidden(server: HttpServer, method: str, path: str) -> None:
+def test_a_foreign_origin_is_forbidden(http_server: HttpServer, method: str, path: str) -> None:
     headers = JSON_RPC | {"Origin": "https://evil.example.com"}
-    assert server.request(method, path, headers=headers, content="{}").status_code == 403
+    assert http_server.request(method, path, headers=headers, content="{}").status_code == 403
 
 
-def test_a_foreign_host_name_leaves_no_traceback_in_the_log(server: HttpServer) -> None:
-    before = len(server.log)
-    server.request("GET", "/sse", headers={"Host": "rebound.example.com"})
-    assert "Traceback" not in server.log[before:]
+def test_a_foreign_host_name_leaves_no_traceback_in_the_log(http_server: HttpServer) -> None:
+    before = len(http_server.log)
+    http_server.request("GET", "/sse", headers={"Host": "rebound.example.com"})
+    assert "Traceback" not in http_server.log[before:]
 
 
 @pytest.mark.parametrize("host", ["localhost", "localhost:1234", "127.0.0.1", "[::1]:9"])
-def test_this_machine_may_be_called_by_its_own_names(server: HttpServer, host: str) -> None:
+def test_this_machine_may_be_called_by_its_own_names(http_server: HttpServer, host: str) -> None:
     for headers in ({"Host": host}, {"Origin": f"http://{host}"}):
-        response = server.request("POST", "/mcp", headers=JSON_RPC | headers, content=INITIALIZE)
+        response = http_server.request(
+            "POST", "/mcp", headers=JSON_RPC | headers, content=INITIALIZE
+        )
         assert response.status_code == 200
 
 
 @pytest.mark.parametrize("headers", [{"Host": ALLOWED_HOST}, {"Origin": f"https://{ALLOWED_HOST}"}])
 def test_allowed_hosts_are_served(
-    locked: HttpServer, server: HttpServer, headers: dict[str, str]
+    locked: HttpServer, http_server: HttpServer, headers: dict[str, str]
 ) -> None:
     sent = JSON_RPC | headers | authorization(f"Bearer {TOKEN}")
     assert locked.request("POST", "/mcp", headers=sent, content=INITIALIZE).status_code == 200
-    refused = server.request("POST", "/mcp", headers=sent, content=INITIALIZE)
+    refused = http_server.request("POST", "/mcp", headers=sent, content=INITIALIZE)
     assert refused.status_code in {421, 403}
 
 
@@ -236,9 +240,11 @@ def test_a_star_among_the_allowed_hosts_serves_any_name(unlocked: HttpServer) ->
     assert response.status_code == 200
 
 
-def test_without_a_token_only_this_machine_is_served_and_that_is_said(server: HttpServer) -> None:
-    assert listening_on(server) == {"127.0.0.1"}
-    warnings = [line for line in server.log.splitlines() if line.startswith("WARNING")]
+def test_without_a_token_only_this_machine_is_served_and_that_is_said(
+    http_server: HttpServer,
+) -> None:
+    assert listening_on(http_server) == {"127.0.0.1"}
+    warnings = [line for line in http_server.log.splitlines() if line.startswith("WARNING")]
     assert any("MCP_API_KEY" in line for line in warnings)
 
 

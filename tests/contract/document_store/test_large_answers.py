@@ -1,7 +1,6 @@
 """No answer is larger than a client can take: 1 MiB, which is where the Python SDK gives up.
 
-The documents are put into the folder beforehand, as another program would, because to ingest
-them would take minutes.
+The documents are put into the store beforehand, because to ingest them would take minutes.
 """
 
 import math
@@ -11,14 +10,13 @@ from urllib.parse import quote
 import pytest
 from mcp import MCPError
 
-from tests.contract import folder
 from tests.contract.conftest import NewHome
 from tests.contract.document_store.asking import CHUNKS, REGISTRY, refusal
-from tests.contract.folder import Entry
-from tests.contract.process import HttpServer, run_http
-from tests.contract.resources import LARGEST, addresses, complete, read_json, unfilled
+from tests.contract.folder import Entry, put
+from tests.contract.local import LocalServer, Serve
+from tests.contract.resources import addresses, complete, read_json, unfilled
 from tests.contract.resources import read_parts as read_parts_at
-from tests.contract.session import Answer, Session
+from tests.contract.session import LARGEST, Answer, Session
 
 MIB = 1 << 20
 # Each is as long as a chunk may be; the second doubles twice when it is written as JSON in JSON.
@@ -68,23 +66,22 @@ def document(document_id: str, ref: str) -> Entry:
 
 
 @pytest.fixture(scope="module")
-def server(new_home: NewHome) -> Iterator[HttpServer]:
+def server(new_home: NewHome, serve: Serve) -> Iterator[LocalServer]:
     home = new_home()
     ids = [(f"many_{number:06x}", "many") for number in range(MANY)]
     entries = {
         REGISTRY: [document(*pair) for pair in [*ids, *((name, name) for name in TEXTS)]],
         CHUNKS: [chunk(name, index) for name in TEXTS for index in range(CHUNK_COUNTS[name])],
     }
-    folder.write(home.chroma, entries)
-    home.import_chroma()
-    with run_http(home) as server:
+    put(home, entries)
+    with serve(home) as server:
         yield server
 
 
-@pytest.fixture(scope="module", params=["sse", "http"])
-def session(server: HttpServer, request: pytest.FixtureRequest) -> Iterator[Session]:
-    """The transports that carry answers as server-sent events."""
-    with server.session(request.param) as session:
+@pytest.fixture(scope="module")
+def session(server: LocalServer) -> Iterator[Session]:
+    """A session that checks the size of every answer."""
+    with server.session() as session:
         yield session
 
 
@@ -186,9 +183,9 @@ def test_a_long_listing_comes_in_parts_that_add_up(session: Session) -> None:
     ids=["query", "document_id", "application_ref", "file_path", "document_types", "unknown"],
 )
 def test_a_huge_argument_does_not_come_back_huge(
-    server: HttpServer, tool: str, arguments: Answer
+    server: LocalServer, tool: str, arguments: Answer
 ) -> None:
-    with server.session("sse") as session:
+    with server.session("legacy") as session:
         answer = session.call(tool, **arguments)
         if answer["status"] == "error":
             assert len(answer["message"]) < 10_000
@@ -199,17 +196,17 @@ def test_a_huge_argument_does_not_come_back_huge(
 
 @pytest.mark.parametrize("size", [30_000, MIB])
 @pytest.mark.parametrize("start", ["documents://document/", "documents://application/", "x"])
-def test_a_huge_address_does_not_come_back_huge(server: HttpServer, start: str, size: int) -> None:
-    with server.session("sse") as session:
+def test_a_huge_address_does_not_come_back_huge(server: LocalServer, start: str, size: int) -> None:
+    with server.session("legacy") as session:
         with pytest.raises(MCPError) as caught:
             session.do(session.client.read_resource, start + "x" * size)
         assert len(str(caught.value)) < LARGEST
         assert read_json(session, "documents://applications")["application_count"] == 4
 
 
-def test_a_huge_argument_of_a_prompt_does_not_come_back_huge(server: HttpServer) -> None:
+def test_a_huge_argument_of_a_prompt_does_not_come_back_huge(server: LocalServer) -> None:
     huge = "x" * MIB
-    with server.session("sse") as session:
+    with server.session("legacy") as session:
         for prompt, arguments in {
             "review_application": {"application_ref": huge, "validation_date": "2025-01-01"},
             huge: {},
@@ -219,6 +216,6 @@ def test_a_huge_argument_of_a_prompt_does_not_come_back_huge(server: HttpServer)
         assert len(unfilled(session, "review_application", **arguments)) < 10_000
 
 
-def test_a_huge_tool_name_does_not_come_back_huge(server: HttpServer) -> None:
-    with server.session("sse") as session:
+def test_a_huge_tool_name_does_not_come_back_huge(server: LocalServer) -> None:
+    with server.session("legacy") as session:
         assert len(refusal(session.call("x" * MIB), "invalid_input")) < 10_000

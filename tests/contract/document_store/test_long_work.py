@@ -14,6 +14,7 @@ from tests.contract.document_store.asking import (
     ingest_well,
     list_documents,
 )
+from tests.contract.local import LocalServer
 from tests.contract.process import Home, HttpServer, run_http
 from tests.contract.session import Session
 from tests.documents import PROSE, Scan, make_pdf, text_pdf
@@ -30,7 +31,14 @@ def slow_scan(files: Path) -> Path:
 
 
 def test_health_and_searches_answer_during_a_long_ingest(
-    session: Session, server: HttpServer, slow_scan: Path
+    http_server: HttpServer, slow_scan: Path
+) -> None:
+    with http_server.session() as session:
+        check_answers_during_a_long_ingest(http_server, session, slow_scan)
+
+
+def check_answers_during_a_long_ingest(
+    server: HttpServer, session: Session, slow_scan: Path
 ) -> None:
     find(session, "anything")  # the model is loaded from here on
     job = session.start("ingest_document", file_path=str(slow_scan), application_ref="LONG WORK")
@@ -118,11 +126,11 @@ def test_a_cancel_in_the_very_end_leaves_all_or_nothing(session: Session, files:
 
 
 def test_a_client_that_goes_away_is_as_good_as_a_cancel(
-    session: Session, server: HttpServer, files: Path
+    session: Session, server: LocalServer, files: Path
 ) -> None:
     file = make_pdf(files / "Left alone.pdf", [Scan(PROSE)] * 4)
     arguments = {"file_path": str(file), "application_ref": "GONE"}
-    with server.session("sse") as other:
+    with server.session("legacy") as other:
         job = other.start("ingest_document", **arguments)
         job.wait_for_progress()
         job.forget()

@@ -8,14 +8,13 @@ from urllib.parse import quote
 
 import pytest
 
-from tests.contract.conftest import NewHome
 from tests.contract.document_store.asking import (
     DOCUMENT_TYPES,
     ingest_well,
     list_documents,
     read_text,
 )
-from tests.contract.process import HttpServer, run_stdio
+from tests.contract.local import LocalServer
 from tests.contract.resources import (
     addresses,
     check_icon,
@@ -50,30 +49,25 @@ class Stock:
     letter: str
 
 
-@pytest.fixture(scope="module", params=["stdio", "sse", "http", "http-legacy"])
-def transport(request: pytest.FixtureRequest) -> str:
-    """What a client speaks; `http-legacy` is Streamable HTTP before protocol 2026."""
+@pytest.fixture(scope="module", params=["auto", "legacy"])
+def mode(request: pytest.FixtureRequest) -> str:
+    """The protocol that a client speaks: the newest, or the one before 2026."""
     name: str = request.param
     return name
 
 
 @pytest.fixture(scope="module")
-def session(transport: str, request: pytest.FixtureRequest, new_home: NewHome) -> Iterator[Session]:
-    if transport == "stdio":
-        with run_stdio(new_home()) as session:
-            yield session
-        return
-    server: HttpServer = request.getfixturevalue("server")
-    with server.session(transport) as session:
+def session(mode: str, server: LocalServer) -> Iterator[Session]:
+    with server.session(mode) as session:
         yield session
 
 
 @pytest.fixture(scope="module")
-def stock(session: Session, transport: str, files: Path) -> Stock:
-    ref = f"26/00117/{transport}"
+def stock(session: Session, mode: str, files: Path) -> Stock:
+    ref = f"26/00117/{mode}"
     pages = [f"Page {number}.\n{PROSE}" for number in range(1, 5)]
-    assessment = text_pdf(files / f"{transport} Transport Assessment.pdf", *pages)
-    letter = text_pdf(files / f"{transport} Letter.pdf", "Dear Sir, I object to the trees.")
+    assessment = text_pdf(files / f"{mode} Transport Assessment.pdf", *pages)
+    letter = text_pdf(files / f"{mode} Letter.pdf", "Dear Sir, I object to the trees.")
     return Stock(
         session,
         ref,
@@ -156,11 +150,11 @@ def test_a_resource_that_is_not_there_says_what_to_do(
     assert re.search(words, message), message
 
 
-def test_names_complete(stock: Stock, transport: str) -> None:
+def test_names_complete(stock: Stock, mode: str) -> None:
     session = stock.session
     assert stock.ref in complete(session, APPLICATION, "application_ref")
-    assert complete(session, APPLICATION, "application_ref", f"26/00117/{transport}") == [stock.ref]
-    assert complete(session, APPLICATION, "application_ref", f"117/{transport}") == [stock.ref]
+    assert complete(session, APPLICATION, "application_ref", f"26/00117/{mode}") == [stock.ref]
+    assert complete(session, APPLICATION, "application_ref", f"117/{mode}") == [stock.ref]
     assert complete(session, "review_application", "application_ref", stock.ref) == [stock.ref]
     assert complete(session, DOCUMENT, "document_id", stock.letter.upper()) == [stock.letter]
     assert complete(session, APPLICATION, "document_type") == DOCUMENT_TYPES

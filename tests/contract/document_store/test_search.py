@@ -14,7 +14,7 @@ from tests.contract.document_store.asking import (
     ingest_well,
     refusal,
 )
-from tests.contract.process import HttpServer, run_http
+from tests.contract.local import LocalServer, Serve
 from tests.contract.session import Answer, Session
 from tests.documents import text_pdf
 
@@ -33,14 +33,14 @@ DOCUMENTS = [
 
 
 @pytest.fixture(scope="module")
-def server(new_home: NewHome) -> Iterator[HttpServer]:
+def server(new_home: NewHome, serve: Serve) -> Iterator[LocalServer]:
     """A server that has nothing but the documents above."""
-    with run_http(new_home()) as server:
+    with serve(new_home()) as server:
         yield server
 
 
 @pytest.fixture(scope="module")
-def session(server: HttpServer, files: Path) -> Iterator[Session]:
+def session(server: LocalServer, files: Path) -> Iterator[Session]:
     with server.session() as session:
         assert find(session, "anything") == []
         for ref, name, text in DOCUMENTS:
@@ -179,7 +179,7 @@ def test_an_empty_application_is_refused(session: Session) -> None:
     assert "application_ref" in refusal(answer, "invalid_input")
 
 
-def test_a_long_query_is_truncated_with_a_warning(session: Session, server: HttpServer) -> None:
+def test_a_long_query_is_truncated_with_a_warning(session: Session, server: LocalServer) -> None:
     before = len(server.log)
     kept = "Pipistrelles in the old barn. " * 40
     assert find(session, kept[:1024]) == find(session, kept[:1024] + "sunlight " * 99)
@@ -189,7 +189,7 @@ def test_a_long_query_is_truncated_with_a_warning(session: Session, server: Http
     assert "1024" in lines[0]
 
 
-def test_a_query_of_1024_characters_is_not_truncated(session: Session, server: HttpServer) -> None:
+def test_a_query_of_1024_characters_is_not_truncated(session: Session, server: LocalServer) -> None:
     before = len(server.log)
     find(session, "x" * 1024)
     assert "runcated" not in server.log[before:]

@@ -48,8 +48,10 @@ def test_the_port_is_3002_if_nothing_is_said(fresh_home: Home) -> None:
         assert "127.0.0.1:3002" in run_to_end(fresh_home, {}, "--http").stderr
 
 
-def test_a_taken_port_is_named_and_nothing_is_started(fresh_home: Home, server: HttpServer) -> None:
-    port = server.address.rsplit(":", 1)[1]
+def test_a_taken_port_is_named_and_nothing_is_started(
+    fresh_home: Home, http_server: HttpServer
+) -> None:
+    port = http_server.address.rsplit(":", 1)[1]
     ended = run_to_end(fresh_home, {}, "--http", "--port", port)
     assert ended.returncode == BAD_SETTING
     assert f"127.0.0.1:{port}" in ended.stderr.splitlines()[-1]

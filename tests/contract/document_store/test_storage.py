@@ -27,6 +27,7 @@ from tests.contract.document_store.asking import (
     refusal,
 )
 from tests.contract.folder import DIMENSIONS, Entry
+from tests.contract.local import Serve
 from tests.contract.process import Home, run_http
 from tests.contract.session import Answer, Session
 from tests.documents import PROSE, AnyPage, Scan, Text, make_pdf, page_text
@@ -174,7 +175,7 @@ def test_nothing_is_sent_to_anybody(kept: Kept, outside: socket.socket) -> None:
 
 
 @pytest.fixture(scope="module")
-def restarted(kept: Kept, home: Home) -> Iterator[Session]:
+def restarted(kept: Kept, home: Home, serve: Serve) -> Iterator[Session]:
     """A second server on the same home, after the first has ended.
 
     Meanwhile another program has added a chunk that points the other way than the first, and
@@ -198,7 +199,7 @@ def restarted(kept: Kept, home: Home) -> Iterator[Session]:
     )
     folder.write(home.chroma, {CHUNKS: [opposite], REGISTRY: [orphan]})
     home.import_chroma()
-    with run_http(home) as server, server.session() as session:
+    with serve(home) as server, server.session() as session:
         yield session
 
 

@@ -33,7 +33,7 @@ def session(transport: str, request: pytest.FixtureRequest, new_home: NewHome) -
         with run_stdio(new_home()) as session:
             yield session
         return
-    server: HttpServer = request.getfixturevalue("server")
+    server: HttpServer = request.getfixturevalue("http_server")
     with server.session(transport) as session:
         yield session
 

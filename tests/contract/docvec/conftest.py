@@ -7,12 +7,14 @@ the same names.
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from tests.contract.conftest import NewHome
 from tests.contract.docvec.asking import done
+from tests.contract.local import LocalServer, Serve, Shared, run_local
 from tests.contract.process import Home, HttpServer, Variables, run_http
 from tests.contract.session import Session
 from tests.ollama_server import OllamaServer, change, hold_batches, ollama_server
@@ -21,10 +23,16 @@ HTTP = ("docvec-mcp", "--http", "--port", "0")
 
 
 @contextmanager
-def serve(home: Home, variables: Variables | None = None) -> Iterator[HttpServer]:
-    """DocVec over HTTP."""
+def serve_http(home: Home, variables: Variables | None = None) -> Iterator[HttpServer]:
+    """DocVec over HTTP, in a process of its own."""
     with run_http(home, variables, HTTP) as server:
         yield server
+
+
+@pytest.fixture(scope="session")
+def serve(shared: Shared) -> Serve:
+    """Runs DocVec in this process."""
+    return partial(run_local, shared, "docvec")
 
 
 def with_ollama(ollama: OllamaServer, **variables: str) -> Mapping[str, str]:
@@ -53,13 +61,13 @@ def home(new_home: NewHome) -> Home:
 
 
 @pytest.fixture(scope="module")
-def server(home: Home) -> Iterator[HttpServer]:
+def server(home: Home, serve: Serve) -> Iterator[LocalServer]:
     with serve(home) as server:
         yield server
 
 
 @pytest.fixture(scope="module")
-def session(server: HttpServer) -> Iterator[Session]:
+def session(server: LocalServer) -> Iterator[Session]:
     with server.session() as session:
         yield session
 

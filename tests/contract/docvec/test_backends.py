@@ -16,7 +16,8 @@ from tests.contract.docvec.asking import (
     write,
 )
 from tests.contract.docvec.conftest import with_ollama
-from tests.contract.process import Home, free_port, run_stdio, run_to_end
+from tests.contract.local import Serve
+from tests.contract.process import Home, free_port, run_to_end
 from tests.contract.session import Answer, Session
 from tests.ollama_server import MODEL, OllamaServer, change, hang, ollama_server, refuse
 
@@ -44,25 +45,25 @@ def unavailable(answer: Answer) -> str:
 
 
 @pytest.fixture(scope="module")
-def shared() -> Iterator[OllamaServer]:
+def common() -> Iterator[OllamaServer]:
     with ollama_server() as server:
         yield server
 
 
 @pytest.fixture(scope="module")
-def session(home: Home, shared: OllamaServer) -> Iterator[Session]:
-    variables = with_ollama(shared, DOCVEC_TIMEOUT=str(TIMEOUT_S))
-    with run_stdio(home, variables, ("docvec-mcp",)) as session:
+def session(home: Home, common: OllamaServer, serve: Serve) -> Iterator[Session]:
+    variables = with_ollama(common, DOCVEC_TIMEOUT=str(TIMEOUT_S))
+    with serve(home, variables) as server, server.session() as session:
         yield session
 
 
 @pytest.fixture
-def service(shared: OllamaServer) -> Iterator[OllamaServer]:
+def service(common: OllamaServer) -> Iterator[OllamaServer]:
     """A service for tests that make it fail."""
-    shared.released.clear()
-    yield shared
-    shared.always = None
-    shared.released.set()
+    common.released.clear()
+    yield common
+    common.always = None
+    common.released.set()
 
 
 @pytest.fixture
@@ -85,9 +86,13 @@ def variables(ollama: OllamaServer, request: pytest.FixtureRequest) -> Mapping[s
 
 
 def test_a_folder_is_indexed_and_searched_with_a_service(
-    fresh_home: Home, ollama: OllamaServer, variables: Mapping[str, str], library: Path
+    fresh_home: Home,
+    serve: Serve,
+    ollama: OllamaServer,
+    variables: Mapping[str, str],
+    library: Path,
 ) -> None:
-    with run_stdio(fresh_home, variables, ("docvec-mcp",)) as session:
+    with serve(fresh_home, variables) as server, server.session() as session:
         assert counts(index_all(session, library)) == (2, 0, 0)
         assert files_found(session, "when do bats leave the barn") == ["bats.md", "hedges.md"]
         texts = [text for batch in ollama.texts for text in batch]
@@ -102,11 +107,11 @@ def test_a_folder_is_indexed_and_searched_with_a_service(
 
 
 def test_a_service_that_is_down_is_said_to_be_and_what_needs_no_vectors_goes_on(
-    fresh_home: Home, library: Path
+    fresh_home: Home, serve: Serve, library: Path
 ) -> None:
     port = free_port()
     variables = {"DOCVEC_BACKEND": "ollama", "DOCVEC_HOST": f"http://127.0.0.1:{port}"}
-    with run_stdio(fresh_home, variables, ("docvec-mcp",)) as session:
+    with serve(fresh_home, variables) as server, server.session() as session:
         for tool, arguments in (
             ("search", {"query": "bats"}),
             ("search_with_filters", {"query": "bats", "filters": {"page_number": 1}}),
@@ -132,10 +137,12 @@ def test_a_model_that_is_missing(served: Session, service: OllamaServer, library
     assert counts(index_all(served, library)) == (2, 0, 0)
 
 
-def test_a_key_that_is_not_accepted(fresh_home: Home, ollama: OllamaServer, library: Path) -> None:
+def test_a_key_that_is_not_accepted(
+    fresh_home: Home, serve: Serve, ollama: OllamaServer, library: Path
+) -> None:
     ollama.api_key = KEY
     variables = with_openai(ollama, DOCVEC_API_KEY="wrong")
-    with run_stdio(fresh_home, variables, ("docvec-mcp",)) as session:
+    with serve(fresh_home, variables) as server, server.session() as session:
         reason = unavailable(session.call("search", query="bats"))
         assert "DOCVEC_API_KEY" in reason
         assert "wrong" not in reason.replace("is wrong", "")
@@ -165,15 +172,15 @@ def test_a_service_that_fails_in_mid_run_leaves_what_is_whole_and_the_next_run_g
 
 
 def test_another_model_on_the_same_collection_is_refused_with_what_to_do(
-    fresh_home: Home, ollama: OllamaServer, library: Path
+    fresh_home: Home, serve: Serve, ollama: OllamaServer, library: Path
 ) -> None:
-    with run_stdio(fresh_home, {}, ("docvec-mcp",)) as session:
+    with serve(fresh_home, {}) as server, server.session() as session:
         index(session, library / "hedges.md")
     # Another collection beside it takes another model.
     variables = with_ollama(ollama, DOCVEC_COLLECTION="other")
-    with run_stdio(fresh_home, variables, ("docvec-mcp",)) as session:
+    with serve(fresh_home, variables) as server, server.session() as session:
         assert counts(index_all(session, library)) == (2, 0, 0)
-    with run_stdio(fresh_home, with_ollama(ollama), ("docvec-mcp",)) as session:
+    with serve(fresh_home, with_ollama(ollama)) as server, server.session() as session:
         for tool, arguments in (
             ("search", {"query": "bats"}),
             ("index_directory", {"dir_path": str(library)}),

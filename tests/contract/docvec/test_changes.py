@@ -24,8 +24,9 @@ from tests.contract.docvec.asking import (
     stats,
     write,
 )
-from tests.contract.docvec.conftest import holding, serve, with_ollama
-from tests.contract.process import Home, HttpServer
+from tests.contract.docvec.conftest import holding, with_ollama
+from tests.contract.local import LocalServer, Serve
+from tests.contract.process import Home
 from tests.contract.session import PATIENCE_S, Session
 from tests.ollama_server import OllamaServer, ollama_server
 
@@ -41,7 +42,7 @@ def shared_ollama() -> Iterator[OllamaServer]:
 
 
 @pytest.fixture(scope="module")
-def server(home: Home, shared_ollama: OllamaServer) -> Iterator[HttpServer]:
+def server(home: Home, shared_ollama: OllamaServer, serve: Serve) -> Iterator[LocalServer]:
     with serve(home, with_ollama(shared_ollama)) as server:
         yield server
 

@@ -11,10 +11,9 @@ from pathlib import Path
 import pytest
 from mcp.types import ElicitResult
 
-from tests.contract.conftest import NewHome
 from tests.contract.docvec.asking import User, done, failed, index, stats, write
 from tests.contract.docvec.documents import MARKDOWN
-from tests.contract.process import HttpServer, run_stdio
+from tests.contract.local import LocalServer
 from tests.contract.session import Session
 
 YES = ElicitResult(action="accept", content={"delete_everything": True})
@@ -26,13 +25,9 @@ CHUNKS = 4
 Connect = Callable[[User], AbstractContextManager[Session]]
 
 
-@pytest.fixture(scope="module", params=["stdio", "sse", "http", "http-legacy"])
-def connect(request: pytest.FixtureRequest, new_home: NewHome) -> Connect:
+@pytest.fixture(scope="module", params=["auto", "legacy"])
+def connect(request: pytest.FixtureRequest, server: LocalServer) -> Connect:
     """Opens a session for a user."""
-    if request.param == "stdio":
-        home = new_home()
-        return lambda user: run_stdio(home, {}, ("docvec-mcp",), user)
-    server: HttpServer = request.getfixturevalue("server")
     return lambda user: server.session(request.param, ask=user)
 
 

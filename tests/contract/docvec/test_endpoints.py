@@ -10,7 +10,7 @@ import pytest
 
 from tests.contract.conftest import NewHome
 from tests.contract.docvec.asking import stats
-from tests.contract.docvec.conftest import serve
+from tests.contract.docvec.conftest import serve_http
 from tests.contract.endpoints import (
     BAD_AUTHORIZATIONS,
     ENDPOINTS,
@@ -33,9 +33,16 @@ UNAUTHORIZED = {
 
 
 @pytest.fixture(scope="module")
+def server(new_home: NewHome) -> Iterator[HttpServer]:
+    """A server without a token."""
+    with serve_http(new_home()) as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
 def locked(new_home: NewHome) -> Iterator[HttpServer]:
     """A server with a token."""
-    with serve(new_home(), {"MCP_API_KEY": TOKEN}) as server:
+    with serve_http(new_home(), {"MCP_API_KEY": TOKEN}) as server:
         yield server
 
 

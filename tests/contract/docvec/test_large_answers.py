@@ -7,8 +7,9 @@ from urllib.parse import quote
 import pytest
 
 from tests.contract.docvec.asking import done, failed, find, index, index_all, write
-from tests.contract.docvec.conftest import serve, with_ollama
-from tests.contract.process import Home, HttpServer
+from tests.contract.docvec.conftest import with_ollama
+from tests.contract.local import LocalServer, Serve
+from tests.contract.process import Home
 from tests.contract.resources import addresses, read_json, read_parts
 from tests.contract.session import Answer, Session
 from tests.ollama_server import ollama_server
@@ -20,28 +21,28 @@ DEEP = "/".join(["a folder with a name that is rather long " + "x" * 80] * 2)
 
 
 @pytest.fixture(scope="module")
-def server(home: Home) -> Iterator[HttpServer]:
+def server(home: Home, serve: Serve) -> Iterator[LocalServer]:
     with ollama_server() as ollama:
         ollama.dimensions = 16
         with serve(home, with_ollama(ollama, DOCVEC_CHUNK_SIZE="8192")) as server:
             yield server
 
 
-@pytest.fixture(scope="module", params=["sse", "http"])
-def session(server: HttpServer, request: pytest.FixtureRequest) -> Iterator[Session]:
-    """The transports that carry answers as server-sent events."""
-    with server.session(request.param) as session:
+@pytest.fixture(scope="module")
+def session(server: LocalServer) -> Iterator[Session]:
+    """A session that checks the size of every answer."""
+    with server.session() as session:
         yield session
 
 
 @pytest.fixture(scope="module")
-def run(server: HttpServer, tmp_path_factory: pytest.TempPathFactory) -> Answer:
+def run(server: LocalServer, tmp_path_factory: pytest.TempPathFactory) -> Answer:
     """What is said of very many files, good ones and bad ones."""
     folder = tmp_path_factory.mktemp("many") / DEEP
     write(folder, {f"{n:04d}.txt": f"Text number {n}.\n" for n in range(MANY)})
     for n in range(MANY):
         (folder / f"bad {n:04d}.txt").symlink_to(folder / "nothing")
-    with server.session("sse") as session:
+    with server.session("legacy") as session:
         return done(session.call("index_directory", dir_path=str(folder)))
 
 
@@ -129,9 +130,9 @@ def test_results_that_do_not_fit_are_left_out_from_the_end_and_counted(
     ],
 )
 def test_a_huge_argument_does_not_come_back_huge(
-    server: HttpServer, tool: str, arguments: Answer
+    server: LocalServer, tool: str, arguments: Answer
 ) -> None:
-    with server.session("sse") as session:
+    with server.session("legacy") as session:
         assert len(failed(session.call(tool, **arguments), "INVALID_INPUT")) < 10_000
         # The connection has survived, and the next call works.
         assert done(session.call("delete_chunks", ids=[]))["deleted_count"] == 0
@@ -144,14 +145,14 @@ def test_ten_thousand_ids_are_taken(session: Session) -> None:
 
 @pytest.mark.slow
 def test_a_file_of_very_many_chunks_says_how_many_ids_are_left_out(
-    fresh_home: Home, folder: Path
+    fresh_home: Home, folder: Path, serve: Serve
 ) -> None:
     text = "\n".join(f"{n} words stand on this line" for n in range(100_000))
     file = write(folder, {"long.txt": text}) / "long.txt"
     with ollama_server() as ollama:
         ollama.dimensions = 4
         variables = with_ollama(ollama, DOCVEC_CHUNK_SIZE="32")
-        with serve(fresh_home, variables) as server, server.session("sse") as session:
+        with serve(fresh_home, variables) as server, server.session("legacy") as session:
             data = index(session, file)
     assert data["chunk_ids_omitted"] > 0
     assert data["chunks_created"] == len(data["chunk_ids"]) + data["chunk_ids_omitted"]

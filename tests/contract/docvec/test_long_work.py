@@ -21,8 +21,9 @@ from tests.contract.docvec.asking import (
     stats,
     write,
 )
-from tests.contract.docvec.conftest import holding, serve, with_ollama
-from tests.contract.process import Home, HttpServer
+from tests.contract.docvec.conftest import holding, with_ollama
+from tests.contract.local import LocalServer, Serve
+from tests.contract.process import Home
 from tests.contract.session import PATIENCE_S, Session
 from tests.ollama_server import OllamaServer, ollama_server
 
@@ -41,7 +42,7 @@ def ollama() -> Iterator[OllamaServer]:
 
 
 @pytest.fixture(scope="module")
-def server(home: Home, ollama: OllamaServer) -> Iterator[HttpServer]:
+def server(home: Home, ollama: OllamaServer, serve: Serve) -> Iterator[LocalServer]:
     with serve(home, with_ollama(ollama)) as server:
         yield server
 
@@ -80,10 +81,10 @@ def test_a_cancelled_run_leaves_whole_files_and_the_next_one_finishes_it(
 
 
 def test_a_client_that_goes_away_is_as_good_as_a_cancel(
-    warm: Session, server: HttpServer, ollama: OllamaServer, many: Path
+    warm: Session, server: LocalServer, ollama: OllamaServer, many: Path
 ) -> None:
     with holding(ollama, after=2):
-        with server.session("sse") as other:
+        with server.session("legacy") as other:
             job = other.start("index_directory", dir_path=str(many))
             job.wait_for_progress()
             assert ollama.arrived.wait(PATIENCE_S)
@@ -108,14 +109,13 @@ def test_two_runs_at_once_index_everything_once(
 
 
 def test_everything_else_answers_during_a_run_and_sees_only_what_is_whole(
-    warm: Session, server: HttpServer, ollama: OllamaServer, many: Path
+    warm: Session, ollama: OllamaServer, many: Path
 ) -> None:
     with holding(ollama):
         job = warm.start("index_directory", dir_path=str(many))
         assert ollama.arrived.wait(PATIENCE_S)
         assert files_found(warm, "bats", n_results=50) == ["up.txt"]
         assert stats(warm)["unique_files"] == 1
-        assert server.request("GET", "/health").json() == {"status": "ok"}
         [chunk] = find(warm, "bats", n_results=1)
         assert done(warm.call("delete_chunks", ids=[chunk["chunk_id"]]))["deleted_count"] == 1
         assert job.is_running
@@ -161,8 +161,10 @@ def test_a_line_of_ten_megabytes_is_indexed(empty: Session, folder: Path) -> Non
 
 
 @pytest.fixture
-def restarted(fresh_home: Home, ollama: OllamaServer, folder: Path) -> Iterator[Session]:
-    """A second process on a home in which another has indexed."""
+def restarted(
+    fresh_home: Home, ollama: OllamaServer, folder: Path, serve: Serve
+) -> Iterator[Session]:
+    """A second server on a home in which another has indexed."""
     write(folder, {"a.md": "# Bats\n\nThey sleep by day.\n", "b.txt": "Trains leave hourly.\n"})
     with serve(fresh_home, with_ollama(ollama)) as server, server.session() as session:
         index_all(session, folder)

@@ -8,7 +8,6 @@ from urllib.parse import quote
 
 import pytest
 
-from tests.contract.conftest import NewHome
 from tests.contract.docvec.asking import (
     chunks_of,
     done,
@@ -18,9 +17,10 @@ from tests.contract.docvec.asking import (
     stats,
     write,
 )
-from tests.contract.docvec.conftest import holding, serve, with_ollama
+from tests.contract.docvec.conftest import holding, with_ollama
 from tests.contract.docvec.documents import CODE, MARKDOWN, TEXT
-from tests.contract.process import Home, HttpServer, run_stdio
+from tests.contract.local import LocalServer, Serve
+from tests.contract.process import Home
 from tests.contract.resources import (
     addresses,
     check_icon,
@@ -51,14 +51,9 @@ class Stock:
     folder: Path
 
 
-@pytest.fixture(scope="module", params=["stdio", "sse", "http", "http-legacy"])
-def session(request: pytest.FixtureRequest, new_home: NewHome) -> Iterator[Session]:
-    """What a client speaks; `http-legacy` is Streamable HTTP before protocol 2026."""
-    if request.param == "stdio":
-        with run_stdio(new_home(), {}, ("docvec-mcp",)) as session:
-            yield session
-        return
-    server: HttpServer = request.getfixturevalue("server")
+@pytest.fixture(scope="module", params=["auto", "legacy"])
+def session(request: pytest.FixtureRequest, server: LocalServer) -> Iterator[Session]:
+    """The protocol that a client speaks: the newest, or the one before 2026."""
     with server.session(request.param) as session:
         yield session
 
@@ -189,7 +184,7 @@ def test_a_tool_says_that_it_begins_and_that_it_has_ended(stock: Stock) -> None:
 
 
 @pytest.fixture
-def slow(fresh_home: Home, ollama: OllamaServer) -> Iterator[Session]:
+def slow(fresh_home: Home, ollama: OllamaServer, serve: Serve) -> Iterator[Session]:
     """A server whose texts are embedded by another, which waits when it is told to."""
     with serve(fresh_home, with_ollama(ollama)) as server, server.session() as session:
         yield session

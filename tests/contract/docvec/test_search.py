@@ -20,7 +20,7 @@ from tests.contract.docvec.asking import (
     write,
 )
 from tests.contract.docvec.documents import CODE, MARKDOWN, PAGES, TEXT
-from tests.contract.process import HttpServer, run_stdio
+from tests.contract.local import LocalServer, Serve
 from tests.contract.session import Answer, Session
 from tests.documents import PROSE, text_pdf
 
@@ -44,7 +44,7 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def session(server: HttpServer, library: Path) -> Iterator[Session]:
+def session(server: LocalServer, library: Path) -> Iterator[Session]:
     with server.session() as session:
         index_all(session, library)
         yield session
@@ -59,9 +59,9 @@ def chunks(session: Session) -> list[Answer]:
 
 
 @pytest.fixture
-def fresh_session(new_home: NewHome) -> Iterator[Session]:
+def fresh_session(new_home: NewHome, serve: Serve) -> Iterator[Session]:
     """A server that has nothing indexed."""
-    with run_stdio(new_home(), {}, ("docvec-mcp",)) as session:
+    with serve(new_home()) as server, server.session() as session:
         yield session
 
 

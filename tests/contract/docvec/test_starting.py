@@ -22,7 +22,7 @@ from tests.contract.docvec.asking import (
     stats,
     write,
 )
-from tests.contract.docvec.conftest import serve
+from tests.contract.docvec.conftest import serve_http
 from tests.contract.docvec.documents import MARKDOWN, TEXT
 from tests.contract.process import (
     Home,
@@ -113,7 +113,7 @@ def test_all_servers_in_one_process_and_docvec_in_a_folder_of_its_own(
 def test_a_second_process_passes_calls_and_questions_on(fresh_home: Home, folder: Path) -> None:
     write(folder, {"a.md": MARKDOWN})
     user = User(ElicitResult(action="decline"))
-    with serve(fresh_home), run_stdio(fresh_home, {}, ("docvec-mcp",), user) as session:
+    with serve_http(fresh_home), run_stdio(fresh_home, {}, ("docvec-mcp",), user) as session:
         job = session.start("index_directory", dir_path=str(folder))
         assert counts(done(job.result())) == (1, 0, 0)
         assert job.progress

@@ -17,9 +17,16 @@ from tests.contract.docvec.asking import (
     stats,
     write,
 )
+from tests.contract.docvec.conftest import serve_http
 from tests.contract.docvec.documents import CODE, MARKDOWN, TEXT
 from tests.contract.process import HttpServer, run_stdio
 from tests.contract.session import Session
+
+
+@pytest.fixture(scope="module")
+def server(new_home: NewHome) -> Iterator[HttpServer]:
+    with serve_http(new_home()) as server:
+        yield server
 
 
 @pytest.fixture(scope="module", params=["stdio", "sse", "http", "http-legacy"])

@@ -14,10 +14,11 @@ import pytest
 from quinion.model.policy import SEED_POLICIES, PolicyCategory, PolicyDraft
 from quinion.store.policies import PolicyRegistry
 from tests.contract.conftest import NewHome
+from tests.contract.local import LocalServer, Shared
 from tests.contract.policy_kb import policies
 from tests.contract.policy_kb.asking import ingest_well, revise
 from tests.contract.policy_kb.serving import Place
-from tests.contract.process import Home, HttpServer
+from tests.contract.process import Home
 from tests.contract.session import Session
 from tests.redis_server import IN_MEMORY, PLACES, RedisServer, redis_server
 
@@ -38,14 +39,14 @@ def redis(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RedisServer]:
 
 
 @pytest.fixture(scope="session")
-def new_place(new_home: NewHome, request: pytest.FixtureRequest) -> NewPlace:
+def new_place(new_home: NewHome, shared: Shared, request: pytest.FixtureRequest) -> NewPlace:
     """Makes an empty home with a registry of that kind."""
 
     def make(kind: str) -> Place:
         if kind == "sqlite":
-            return Place(new_home())
+            return Place(new_home(), shared)
         server: RedisServer = request.getfixturevalue("redis")
-        return Place(new_home(), f"{server.url}?db={next(_databases)}")
+        return Place(new_home(), shared, f"{server.url}?db={next(_databases)}")
 
     return make
 
@@ -64,13 +65,13 @@ def shared_place(kind: str, new_place: NewPlace) -> Place:
 
 
 @pytest.fixture(scope="session")
-def server(shared_place: Place) -> Iterator[HttpServer]:
+def server(shared_place: Place) -> Iterator[LocalServer]:
     with shared_place.serve() as server:
         yield server
 
 
 @pytest.fixture(scope="session")
-def session(server: HttpServer) -> Iterator[Session]:
+def session(server: LocalServer) -> Iterator[Session]:
     with server.session() as session:
         yield session
 

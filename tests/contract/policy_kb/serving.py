@@ -1,11 +1,12 @@
-"""The Policy KB as users start it: a home, its registry in SQLite or in Redis, and a server."""
+"""The Policy KB as users have it: a home, its registry in SQLite or in Redis, and a server."""
 
 import subprocess
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 
 from quinion.store.policies import PolicyRegistry, open_registry
+from tests.contract.local import LocalServer, Shared, run_local
 from tests.contract.process import Home, HttpServer, Variables, run_http, run_stdio, run_to_end
 from tests.contract.session import Session
 
@@ -17,6 +18,7 @@ class Place:
     """A home, and the address of the Redis that has its registry, if one has."""
 
     home: Home
+    shared: Shared
     redis_url: str | None = None
 
     @property
@@ -33,11 +35,22 @@ class Place:
         finally:
             registry.close()
 
+    def serve(self, variables: Variables | None = None) -> AbstractContextManager[LocalServer]:
+        """A server in this process."""
+        given = {**self.variables, **(variables or {})}
+        return run_local(self.shared, "policy-kb", self.home, given)
+
     @contextmanager
-    def serve(
+    def session(self) -> Iterator[Session]:
+        """A session with a server in this process."""
+        with self.serve() as server, server.session() as session:
+            yield session
+
+    @contextmanager
+    def serve_http(
         self, variables: Variables | None = None, command: Sequence[str] = HTTP
     ) -> Iterator[HttpServer]:
-        """A server over HTTP."""
+        """A server over HTTP, in a process of its own."""
         with run_http(self.home, {**self.variables, **(variables or {})}, command) as server:
             yield server
 

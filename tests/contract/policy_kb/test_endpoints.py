@@ -22,6 +22,7 @@ from tests.contract.endpoints import (
     knock,
     listening_on,
 )
+from tests.contract.local import Shared
 from tests.contract.policy_kb.asking import list_policies
 from tests.contract.policy_kb.serving import Place
 from tests.contract.process import HttpServer, read_note
@@ -45,16 +46,16 @@ REFUSALS: dict[str, tuple[str | None, str]] = {
 
 
 @pytest.fixture(scope="module")
-def locked(new_home: NewHome) -> Iterator[HttpServer]:
+def locked(new_home: NewHome, shared: Shared) -> Iterator[HttpServer]:
     """A server with a token."""
-    with Place(new_home()).serve({"MCP_API_KEY": TOKEN}) as server:
+    with Place(new_home(), shared).serve_http({"MCP_API_KEY": TOKEN}) as server:
         yield server
 
 
 @pytest.fixture(scope="module")
-def server(new_home: NewHome) -> Iterator[HttpServer]:
+def server(new_home: NewHome, shared: Shared) -> Iterator[HttpServer]:
     """A server whose token is empty."""
-    with Place(new_home()).serve({"MCP_API_KEY": ""}) as server:
+    with Place(new_home(), shared).serve_http({"MCP_API_KEY": ""}) as server:
         yield server
 
 

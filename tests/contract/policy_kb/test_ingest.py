@@ -9,6 +9,7 @@ import pytest
 
 from quinion.model.policy import Revision, RevisionEdit, RevisionStatus
 from quinion.store.policies import PolicyRegistry
+from tests.contract.local import LocalServer
 from tests.contract.policy_kb import policies
 from tests.contract.policy_kb.asking import (
     INGEST_KEYS,
@@ -25,7 +26,6 @@ from tests.contract.policy_kb.asking import (
 )
 from tests.contract.policy_kb.conftest import register
 from tests.contract.policy_kb.policies import ACTIONS, leaflet
-from tests.contract.process import HttpServer
 from tests.contract.session import Job, Session
 from tests.documents import (
     PROSE,
@@ -206,21 +206,6 @@ def test_progress_is_reported_for_each_page_and_only_grows(
     assert all(message for _, _, message in job.progress)
 
 
-@on_one_registry
-def test_health_and_searches_answer_during_a_long_ingest(
-    session: Session, server: HttpServer, source: str, revision: str, slow_scan: Path
-) -> None:
-    find(session, "anything")
-    job = start(session, source, revision, slow_scan)
-    job.wait_for_progress()
-    begun = time.monotonic()
-    assert server.request("GET", "/health").json() == {"status": "ok"}
-    find(session, "cycle parking", effective_date=DAY_IN_FORCE)
-    assert time.monotonic() - begun < 3
-    assert job.is_running
-    job.cancel()
-
-
 # What is made, under which name, the error, a word that its message has, and whether the
 # registry hears of it: only of a file that was found and looked into.
 Maker = Callable[[Path], object]
@@ -385,7 +370,7 @@ def test_a_reindex_that_fails_changes_nothing(
 
 
 def test_readers_never_see_a_revision_half_replaced(
-    session: Session, server: HttpServer, source: str, revision: str, tmp_path: Path
+    session: Session, server: LocalServer, source: str, revision: str, tmp_path: Path
 ) -> None:
     texts = {}
     for name, count in (("one", 12), ("two", 9)):

@@ -1,7 +1,6 @@
 """No answer is larger than a client can take: 1 MiB, which is where the Python SDK gives up.
 
-Texts are put into the folder beforehand, as another program would, because to ingest them
-would take minutes.
+Texts are put into the store beforehand, because to ingest them would take minutes.
 """
 
 import math
@@ -13,12 +12,11 @@ from pathlib import Path
 import pytest
 
 from quinion.model.policy import PolicyCategory, PolicyDraft, RevisionStatus, RevisionUpdate
-from tests.contract import folder
-from tests.contract.folder import Entry
+from tests.contract.folder import Entry, put
+from tests.contract.local import LocalServer
 from tests.contract.policy_kb.asking import list_revisions, refusal, revise
 from tests.contract.policy_kb.conftest import NewPlace
 from tests.contract.policy_kb.serving import Place
-from tests.contract.process import HttpServer
 from tests.contract.resources import addresses, complete, read_json
 from tests.contract.resources import read_parts as read_parts_at
 from tests.contract.session import Answer, Session
@@ -92,21 +90,20 @@ def place(new_place: NewPlace) -> Place:
         revise(registry, "MANY", "First", date(1900, 1, 1), date(1900, 1, 1))
     multiply(place.home.path / "policies.db")
     chunks = [chunk(source, index) for source in TEXTS for index in range(COUNTS[source])]
-    folder.write(place.home.chroma, {"policy_docs": chunks})
-    place.home.import_chroma()
+    put(place.home, {"policy_docs": chunks})
     return place
 
 
 @pytest.fixture(scope="module")
-def server(place: Place) -> Iterator[HttpServer]:
+def server(place: Place) -> Iterator[LocalServer]:
     with place.serve() as server:
         yield server
 
 
-@pytest.fixture(scope="module", params=["sse", "http"])
-def session(server: HttpServer, request: pytest.FixtureRequest) -> Iterator[Session]:
-    """The transports that carry answers as server-sent events."""
-    with server.session(request.param) as session:
+@pytest.fixture(scope="module")
+def session(server: LocalServer) -> Iterator[Session]:
+    """A session that checks the size of every answer."""
+    with server.session() as session:
         yield session
 
 
@@ -216,9 +213,9 @@ def test_long_queries_leave_room_for_fewer_results(session: Session) -> None:
     ],
 )
 def test_a_huge_argument_does_not_come_back_huge(
-    server: HttpServer, tool: str, arguments: Answer
+    server: LocalServer, tool: str, arguments: Answer
 ) -> None:
-    with server.session("sse") as session:
+    with server.session("legacy") as session:
         answer = session.call(tool, **arguments)
         if answer["status"] == "error":
             assert len(answer["message"]) < 10_000
@@ -226,8 +223,8 @@ def test_a_huge_argument_does_not_come_back_huge(
         assert len(list_revisions(session, "PLAIN")) == 1
 
 
-def test_a_huge_tool_name_does_not_come_back_huge(server: HttpServer) -> None:
-    with server.session("sse") as session:
+def test_a_huge_tool_name_does_not_come_back_huge(server: LocalServer) -> None:
+    with server.session("legacy") as session:
         assert len(refusal(session.call("x" * MIB), "invalid_input")) < 10_000
 
 

@@ -50,7 +50,7 @@ def empty_place(kind: str, new_place: NewPlace) -> Place:
 @pytest.fixture(scope="module")
 def empty(empty_place: Place) -> Iterator[Session]:
     """A server of which nothing has been asked yet."""
-    with empty_place.serve_stdio() as session:
+    with empty_place.session() as session:
         yield session
 
 

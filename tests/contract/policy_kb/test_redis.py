@@ -11,6 +11,7 @@ import pytest
 
 from quinion.store.policies import PolicyRegistry
 from tests.contract.conftest import NewHome
+from tests.contract.local import LocalServer, Shared
 from tests.contract.policy_kb.asking import (
     chunks_of,
     find,
@@ -26,7 +27,6 @@ from tests.contract.policy_kb.asking import (
 from tests.contract.policy_kb.conftest import register
 from tests.contract.policy_kb.policies import leaflet, scanned
 from tests.contract.policy_kb.serving import Place
-from tests.contract.process import HttpServer
 from tests.contract.session import Session
 from tests.redis_server import ON_DISK, PROGRAM, RedisServer, redis_server
 
@@ -48,18 +48,18 @@ def redis(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RedisServer]:
 
 
 @pytest.fixture(scope="module")
-def place(new_home: NewHome, redis: RedisServer) -> Place:
-    return Place(new_home(), redis.url)
+def place(new_home: NewHome, redis: RedisServer, shared: Shared) -> Place:
+    return Place(new_home(), shared, redis.url)
 
 
 @pytest.fixture(scope="module")
-def server(place: Place) -> Iterator[HttpServer]:
+def server(place: Place) -> Iterator[LocalServer]:
     with place.serve() as server:
         yield server
 
 
 @pytest.fixture(scope="module")
-def session(server: HttpServer) -> Iterator[Session]:
+def session(server: LocalServer) -> Iterator[Session]:
     with server.session() as session:
         yield session
 
@@ -255,7 +255,6 @@ def test_an_entry_that_makes_no_sense_is_an_error_that_names_it(
 
 def test_a_redis_that_is_gone_is_an_error_at_once_and_heals(
     redis: RedisServer,
-    server: HttpServer,
     session: Session,
     place: Place,
     source: str,
@@ -270,8 +269,7 @@ def test_a_redis_that_is_gone_is_an_error_at_once_and_heals(
             message = refusal(session.call(tool, **arguments), "registry_unavailable")
             assert time.monotonic() - begun < AT_ONCE_S
             assert "Redis" in message and "REDIS_URL" in message
-        assert server.request("GET", "/health").json() == {"status": "ok"}
-        # Nothing falls back on a registry of its own.
+            # Nothing falls back on a registry of its own.
         assert not (place.home.path / "policies.db").exists()
     finally:
         redis.start()
@@ -348,13 +346,13 @@ def test_a_redis_that_dies_during_a_reindex_leaves_what_was_there(
 
 
 def test_a_server_that_is_started_before_its_redis_works_once_that_is_there(
-    new_home: NewHome, tmp_path: Path
+    new_home: NewHome, shared: Shared, tmp_path: Path
 ) -> None:
     (tmp_path / "redis").mkdir()
     with redis_server(tmp_path / "redis", ON_DISK) as late:
         late.kill()
-        place = Place(new_home(), late.url)
-        with place.serve_stdio() as session:
+        place = Place(new_home(), shared, late.url)
+        with place.session() as session:
             refusal(session.call("list_policy_documents"), "registry_unavailable")
             refusal(session.call("search_policy", query="hedges"), "registry_unavailable")
             late.start()

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from quinion.store.policies import PolicyRegistry
+from tests.contract.local import LocalServer
 from tests.contract.policy_kb.asking import (
     REMOVE_KEYS,
     chunks_of,
@@ -17,7 +18,6 @@ from tests.contract.policy_kb.asking import (
     revise,
 )
 from tests.contract.policy_kb.policies import leaflet
-from tests.contract.process import HttpServer
 from tests.contract.session import Session
 
 
@@ -95,7 +95,7 @@ def test_what_is_not_registered_has_none_to_remove(session: Session, source: str
 
 
 def test_what_is_asked_for_cannot_forge_a_line_of_the_log(
-    session: Session, server: HttpServer
+    session: Session, server: LocalServer
 ) -> None:
     before = len(server.log)
     assert remove(session, "X\nERROR forged: all is lost", "y\x1b[2J") == 0

@@ -10,12 +10,12 @@ from urllib.parse import quote
 import pytest
 
 from quinion.store.policies import PolicyRegistry
+from tests.contract.local import LocalServer
 from tests.contract.policy_kb.asking import ingest_well, list_policies, list_revisions, revise
 from tests.contract.policy_kb.asking import read as call_for
 from tests.contract.policy_kb.conftest import NewPlace, register
 from tests.contract.policy_kb.policies import framework, framework_paragraph
 from tests.contract.policy_kb.serving import Place
-from tests.contract.process import HttpServer
 from tests.contract.resources import (
     addresses,
     check_icon,
@@ -31,7 +31,7 @@ from tests.contract.resources import (
 )
 from tests.contract.session import Session
 
-# The registries are told apart elsewhere; here it is the transports.
+# The registries are told apart elsewhere; here it is the protocols.
 pytestmark = pytest.mark.parametrize("kind", ["sqlite"], indirect=True)
 
 POLICIES = "policy://policies"
@@ -51,39 +51,22 @@ class Stock:
     bare: str
 
 
-@pytest.fixture(scope="module", params=["stdio", "sse", "http", "http-legacy"])
-def transport(request: pytest.FixtureRequest) -> str:
-    """What a client speaks; `http-legacy` is Streamable HTTP before protocol 2026."""
-    name: str = request.param
-    return name
-
-
 @pytest.fixture(scope="module")
-def own_place(kind: str, new_place: NewPlace) -> Place:
+def place(kind: str, new_place: NewPlace) -> Place:
     """A home of this file's own: its texts are those that searches elsewhere look for."""
     return new_place(kind)
 
 
 @pytest.fixture(scope="module")
-def server(own_place: Place) -> Iterator[HttpServer]:
-    with own_place.serve() as server:
+def server(place: Place) -> Iterator[LocalServer]:
+    with place.serve() as server:
         yield server
 
 
-@pytest.fixture(scope="module")
-def place(transport: str, kind: str, new_place: NewPlace, own_place: Place) -> Place:
-    """The home of the server; a process on stdio has one to itself."""
-    return new_place(kind) if transport == "stdio" else own_place
-
-
-@pytest.fixture(scope="module")
-def session(transport: str, place: Place, request: pytest.FixtureRequest) -> Iterator[Session]:
-    if transport == "stdio":
-        with place.serve_stdio() as session:
-            yield session
-        return
-    server: HttpServer = request.getfixturevalue("server")
-    with server.session(transport) as session:
+@pytest.fixture(scope="module", params=["auto", "legacy"])
+def session(server: LocalServer, request: pytest.FixtureRequest) -> Iterator[Session]:
+    """The protocol that a client speaks: the newest, or the one before 2026."""
+    with server.session(request.param) as session:
         yield session
 
 

@@ -3,12 +3,16 @@
 import json
 import re
 import socket
+import time
+from collections.abc import Iterator
 from datetime import date
 from pathlib import Path
 
 import pytest
 
 from quinion.model.policy import PolicyCategory, PolicyDraft
+from quinion.store.policies import PolicyRegistry
+from tests.contract.local import Shared
 from tests.contract.policy_kb.asking import (
     find,
     found_on,
@@ -18,19 +22,22 @@ from tests.contract.policy_kb.asking import (
     refusal,
     revise,
 )
-from tests.contract.policy_kb.policies import leaflet
+from tests.contract.policy_kb.conftest import NewPlace
+from tests.contract.policy_kb.policies import leaflet, scanned
 from tests.contract.policy_kb.serving import AGREE, Place
 from tests.contract.process import Home, HttpServer, free_port, read_note
 from tests.contract.session import Session, open_session
 from tests.documents import PROSE, text_pdf
 
 WRONG_USE, BAD_SETTING, HOME_IN_USE = 2, 3, 4
+QUICK_S = 3.0
+"""Much more than an answer takes, and less than the ingest beside it."""
 NPPF = PolicyDraft("NPPF", "National Planning Policy Framework", PolicyCategory.NATIONAL_POLICY)
 
 
 @pytest.fixture
-def place(fresh_home: Home) -> Place:
-    return Place(fresh_home)
+def place(fresh_home: Home, shared: Shared) -> Place:
+    return Place(fresh_home, shared)
 
 
 def test_the_port_is_3003_if_nothing_is_said(place: Place) -> None:
@@ -38,7 +45,7 @@ def test_the_port_is_3003_if_nothing_is_said(place: Place) -> None:
     with socket.socket() as probe:
         is_free = probe.connect_ex(("127.0.0.1", 3003)) != 0
     if is_free:
-        with place.serve(command=("policy-kb-mcp", "--http")) as server:
+        with place.serve_http(command=("policy-kb-mcp", "--http")) as server:
             assert server.address == "http://127.0.0.1:3003"
     else:
         ended = place.run("--http", program="policy-kb-mcp")
@@ -87,7 +94,7 @@ def test_both_servers_in_one_process_listen_on_their_ports_and_work_on_one_home(
 ) -> None:
     ports = {"DOCUMENT_STORE_PORT": str(free_port()), "POLICY_KB_PORT": str(free_port())}
     command = ("quinion", "serve", "document-store", "policy-kb")
-    with place.serve(ports, command) as server, place.registry() as registry:
+    with place.serve_http(ports, command) as server, place.registry() as registry:
         addresses = read_note(place.home)["addresses"]
         assert isinstance(addresses, dict)
         assert addresses == {
@@ -148,10 +155,51 @@ def test_nothing_is_read_outside_of_the_read_roots(place: Place, tmp_path: Path)
 
 
 # What other processes do on a home that a server has.
-beside_a_server = pytest.mark.parametrize("kind", ["sqlite"], indirect=True)
 
 
-@beside_a_server
+@pytest.fixture(scope="module")
+def shared_place(new_place: NewPlace) -> Place:
+    """The home of a server in a process of its own, for the tests of this file."""
+    return new_place("sqlite")
+
+
+@pytest.fixture(scope="module")
+def server(shared_place: Place) -> Iterator[HttpServer]:
+    with shared_place.serve_http() as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def session(server: HttpServer) -> Iterator[Session]:
+    with server.session() as session:
+        yield session
+
+
+@pytest.fixture(scope="module")
+def registry(shared_place: Place) -> Iterator[PolicyRegistry]:
+    with shared_place.registry() as registry:
+        yield registry
+
+
+def test_health_and_searches_answer_during_a_long_ingest(
+    server: HttpServer, session: Session, registry: PolicyRegistry, source: str, tmp_path: Path
+) -> None:
+    find(session, "anything")
+    job = session.start(
+        "ingest_policy_revision",
+        source=source,
+        revision_id=revise(registry, source, "A", date(2020, 1, 1)),
+        file_path=str(scanned(tmp_path / "Scanned policy.pdf", 5, 8)),
+    )
+    job.wait_for_progress()
+    begun = time.monotonic()
+    assert server.request("GET", "/health").json() == {"status": "ok"}
+    find(session, "cycle parking", effective_date="2024-03-15")
+    assert time.monotonic() - begun < QUICK_S
+    assert job.is_running
+    job.cancel()
+
+
 def test_a_second_process_on_stdio_passes_calls_on(
     shared_place: Place, server: HttpServer, session: Session, source: str, tmp_path: Path
 ) -> None:
@@ -165,7 +213,6 @@ def test_a_second_process_on_stdio_passes_calls_on(
     assert server.request("GET", "/health").status_code == 200
 
 
-@beside_a_server
 def test_the_command_line_works_through_the_server(
     shared_place: Place, session: Session, source: str, tmp_path: Path
 ) -> None:
@@ -187,13 +234,11 @@ def test_the_command_line_works_through_the_server(
     assert found_on(session, source, None) == set()
 
 
-@beside_a_server
 def test_the_check_works_through_the_server(shared_place: Place, server: HttpServer) -> None:
     ended = shared_place.run("policy", "check")
     assert (ended.returncode, ended.stdout.strip()) == (0, AGREE), ended.stderr
 
 
-@beside_a_server
 def test_a_second_http_server_is_refused(shared_place: Place, server: HttpServer) -> None:
     ended = shared_place.run("--http", "--port", "0", program="policy-kb-mcp")
     assert ended.returncode == HOME_IN_USE
@@ -204,7 +249,7 @@ def test_whoever_has_the_home_serves_this_one_too(place: Place, tmp_path: Path) 
     file = leaflet(tmp_path / "a.pdf", "A")
     with place.registry() as registry:
         registry.create_policy(NPPF)
-    with place.serve(command=("document-store-mcp", "--http", "--port", "0")):
+    with place.serve_http(command=("document-store-mcp", "--http", "--port", "0")):
         ended = place.run(
             *("policy", "revise", "NPPF", "--label", "A", "--from", "2020-01-01"),
             *("--file", str(file)),

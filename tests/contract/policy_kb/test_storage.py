@@ -57,7 +57,7 @@ def place(new_place: NewPlace) -> Place:
 @pytest.fixture(scope="module")
 def kept(place: Place, files: Path) -> Kept:
     with (
-        place.serve({"POLICY_KB_PORT": "1"}, QUINION_SERVE) as server,
+        place.serve_http({"POLICY_KB_PORT": "1"}, QUINION_SERVE) as server,
         server.session() as session,
         place.registry() as registry,
     ):
@@ -160,7 +160,7 @@ def test_supersession_rewrites_the_dates_on_chunks_in_the_same_operation(
         assert (entry.text, entry.vector) == (old.text, old.vector)
         end = {OLD: 20240228, NEW: 20251231}[entry.metadata["revision_id"]]
         assert entry.metadata == {**old.metadata, "effective_to": end}
-    with place.serve_stdio() as session:
+    with place.session() as session:
         assert chunks_of(session, "LTN_1_20", OLD) == kept.chunks
         assert found_on(session, "LTN_1_20", "2024-02-28") == {OLD}
         assert found_on(session, "LTN_1_20", "2025-12-31") == {NEW}
@@ -182,7 +182,7 @@ def test_chunks_of_a_program_that_keeps_to_the_spec_are_found_read_and_removed(
     ]
     folder.write(place.home.chroma, {COLLECTION: chunks})
     place.home.import_chroma()
-    with place.registry() as registry, place.serve_stdio() as session:
+    with place.registry() as registry, place.session() as session:
         registry.create_policy(PolicyDraft("FOREIGN", "Foreign", PolicyCategory.LOCAL_PLAN))
         revision_id = revise(registry, "FOREIGN", "January 2021", date(2021, 1, 1))
         done = RevisionUpdate(RevisionStatus.ACTIVE, page_count=5, chunk_count=4)

@@ -25,9 +25,6 @@ from tests.contract.policy_kb.serving import Place
 from tests.contract.process import HttpServer
 from tests.contract.session import Session
 
-# The other tests of this folder are on both registries, over Streamable HTTP.
-pytestmark = pytest.mark.parametrize("kind", ["sqlite"], indirect=True)
-
 TOOLS = {
     *("search_policy", "get_policy_section", "list_policy_documents", "list_policy_revisions"),
     *("ingest_policy_revision", "remove_policy_revision"),
@@ -42,10 +39,22 @@ def transport(request: pytest.FixtureRequest) -> str:
 
 
 @pytest.fixture(scope="module")
-def place(transport: str, kind: str, new_place: NewPlace, request: pytest.FixtureRequest) -> Place:
-    """The shared server's home; a process on stdio has one of its own."""
+def shared_place(new_place: NewPlace) -> Place:
+    """The home of a server in a process of its own, for the tests of this file."""
+    return new_place("sqlite")
+
+
+@pytest.fixture(scope="module")
+def server(shared_place: Place) -> Iterator[HttpServer]:
+    with shared_place.serve_http() as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def place(transport: str, new_place: NewPlace, request: pytest.FixtureRequest) -> Place:
+    """The server's home; a process on stdio has one of its own."""
     if transport == "stdio":
-        return new_place(kind)
+        return new_place("sqlite")
     shared: Place = request.getfixturevalue("shared_place")
     return shared
 

@@ -1,6 +1,6 @@
 """What `test_ingest_document` says of the Document Store, on a store of dictionaries."""
 
 from tests.contract.document_store import test_ingest_document as contract
-from tests.contract.document_store.any_store.serving import behaviours
+from tests.contract.document_store.any_store.behaviours import behaviours
 
 globals().update(behaviours(contract))

@@ -1,6 +1,6 @@
 """What `test_search` says of the Document Store, on a store of dictionaries."""
 
 from tests.contract.document_store import test_search as contract
-from tests.contract.document_store.any_store.serving import behaviours
+from tests.contract.document_store.any_store.behaviours import behaviours
 
 globals().update(behaviours(contract))
