@@ -26,6 +26,7 @@ class Kind(StrEnum):
     MAP = "Map"
     BOX = "Box"
     FOOTNOTE = "Footnote"
+    PAGE = "Page"
 
 
 CAPTIONED = frozenset({Kind.TABLE, Kind.FIGURE, Kind.MAP, Kind.BOX})

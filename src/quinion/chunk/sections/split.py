@@ -25,6 +25,7 @@ from quinion.chunk.sections.labels import find_labelled
 from quinion.chunk.sections.numbered import find_inner, find_numbered
 from quinion.chunk.sections.tree import LEAVES, Node, Tree, name_chapters
 from quinion.chunk.sections.typography import Typography, measure
+from quinion.chunk.sections.uncertain import cite_by_page
 from quinion.model.line import Line
 from quinion.model.section import CAPTIONED, Kind, Section, SectionChunk, Span
 
@@ -115,6 +116,7 @@ def _read_outline(lines: Sequence[Line]) -> _Outline:
     marks += find_inner(document, marks)
     marks += find_headings(document, marks, repeats)
     marks = name_chapters(sorted(marks, key=lambda mark: mark.first))
+    marks = cite_by_page(document, marks)
     by_line: dict[int, list[Mark]] = {}
     for mark in marks:
         by_line.setdefault(mark.first, []).append(mark)

@@ -6,9 +6,9 @@ from dataclasses import dataclass, field, replace
 from quinion.chunk.sections.heading_candidates import BETWEEN, Mark
 from quinion.model.section import CAPTIONED, Kind
 
-LEAVES = CAPTIONED | {Kind.FRONT, Kind.CONTENTS, Kind.FOOTNOTE}
+LEAVES = CAPTIONED | {Kind.FRONT, Kind.CONTENTS, Kind.FOOTNOTE, Kind.PAGE}
 _ANNEXES = frozenset({Kind.ANNEX, Kind.APPENDIX, Kind.SCHEDULE})
-_OUTERMOST = _ANNEXES | {Kind.PART, Kind.CHAPTER}
+OUTERMOST = _ANNEXES | {Kind.PART, Kind.CHAPTER}
 
 # Sizes that differ by less count as equal.
 _SAME_SIZE = 0.2
@@ -94,7 +94,7 @@ class Tree:
 
     def beside(self, mark: Mark) -> Node:
         """Add a section that does not interrupt the current one: a footnote."""
-        around = [node for node in self._path if node.kind in _OUTERMOST | {Kind.HEADING}]
+        around = [node for node in self._path if node.kind in OUTERMOST | {Kind.HEADING}]
         node = Node(mark, around[-1] if around else None)
         self.nodes.append(node)
         return node
@@ -102,6 +102,8 @@ class Tree:
     def _closes(self, mark: Mark, node: Node) -> bool:
         if node.kind in LEAVES:
             return True
+        if mark.kind is Kind.PAGE:
+            return node.kind is not Kind.CHAPTER or mark.number != node.mark.number
         if mark.kind in CAPTIONED:
             return False
         if node.kind is Kind.PARA or mark.kind is Kind.CONTENTS:
@@ -142,7 +144,7 @@ def _closes_chapter(mark: Mark, node: Node, upcoming: tuple[int, ...]) -> bool:
         return _as_large(mark, node) and node.mark.size > 0 and not goes_on
     if mark.kind in {Kind.PARA, Kind.SECTION} and len(mark.number) > 1:
         return mark.number[:1] != node.mark.number[:1]
-    return mark.kind in _OUTERMOST or (mark.kind is Kind.SECTION and not mark.number)
+    return mark.kind in OUTERMOST or (mark.kind is Kind.SECTION and not mark.number)
 
 
 def _closes_section(mark: Mark, node: Node, upcoming: tuple[int, ...]) -> bool:
@@ -151,7 +153,7 @@ def _closes_section(mark: Mark, node: Node, upcoming: tuple[int, ...]) -> bool:
         return _as_large(mark, node) and not (own and upcoming[: len(own)] == own)
     if mark.kind in {Kind.SECTION, Kind.PARA}:
         return not (own and mark.number[: len(own)] == own)
-    return mark.kind in _OUTERMOST
+    return mark.kind in OUTERMOST
 
 
 def _closes_heading(mark: Mark, node: Node, _: tuple[int, ...]) -> bool:
@@ -159,7 +161,7 @@ def _closes_heading(mark: Mark, node: Node, _: tuple[int, ...]) -> bool:
         return _as_large(mark, node) or _is_outside(mark, node)
     if mark.kind is Kind.PARA:
         return _is_outside(mark, node)
-    return mark.kind in _OUTERMOST
+    return mark.kind in OUTERMOST
 
 
 def _is_outside(mark: Mark, node: Node) -> bool:
