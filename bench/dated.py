@@ -23,6 +23,7 @@ import numpy as np
 from quinion.concurrency import in_thread
 from quinion.embed.base import Vectors
 from quinion.engine import open_engine
+from quinion.ingest.policies import KnowledgeBase
 from quinion.model.policy import (
     PolicyCategory,
     PolicyDraft,
@@ -33,7 +34,7 @@ from quinion.model.policy import (
 from quinion.model.record import Record
 from quinion.model.section import SectionChunk
 from quinion.servers import policy_kb
-from quinion.servers.policy_kb.knowledge import KnowledgeBase
+from quinion.servers.policy_kb.lookup import search
 from quinion.servers.policy_kb.records import CHUNKS, chunk_records
 from quinion.settings import Settings
 from quinion.store.collections import Write
@@ -78,7 +79,7 @@ async def fill(knowledge: KnowledgeBase, chunks: int) -> None:
             ]
             records = chunk_records(policy, revision, parts)
             vectors = make_vectors(len(parts), dice, centres)
-            await knowledge.engine.collections.write(partial(store, records, vectors))
+            await knowledge.resources.collections.write(partial(store, records, vectors))
             update = RevisionUpdate(RevisionStatus.ACTIVE, chunk_count=len(parts))
             await in_thread(registry.update_revision, source, revision.revision_id, update)
     await knowledge.sync()
@@ -107,8 +108,8 @@ async def measure(chunks: int, queries: int) -> float:
             for turn in range(queries + 20):
                 query = " ".join(dice.sample(WORDS, 3)) + f" {turn}"
                 day = date(dice.randint(2013, 2026), dice.randint(1, 12), dice.randint(1, 28))
-                with_date = await timed(lambda: knowledge.search(query, 10, [], day))  # noqa: B023
-                without = await timed(lambda: knowledge.search(query, 10, [], None))  # noqa: B023
+                with_date = await timed(lambda: search(knowledge, query, 10, [], day))  # noqa: B023
+                without = await timed(lambda: search(knowledge, query, 10, [], None))  # noqa: B023
                 if turn >= 20:  # warm-up
                     dated.append(with_date)
                     undated.append(without)

@@ -14,13 +14,14 @@ import pytest
 from quinion.concurrency import in_thread
 from quinion.engine import open_engine
 from quinion.errors import PolicyProblem
+from quinion.ingest.policies import KnowledgeBase
 from quinion.ingest.progress import no_progress
+from quinion.ingest.revisions import RevisionIngestion
 from quinion.model.dates import date_to_int
 from quinion.model.policy import PolicyCategory, PolicyDraft, Revision, RevisionDraft, RevisionEdit
 from quinion.servers import policy_kb
 from quinion.servers.policy_kb.check import find_problems
-from quinion.servers.policy_kb.ingest import Ingestion
-from quinion.servers.policy_kb.knowledge import KnowledgeBase
+from quinion.servers.policy_kb.lookup import search
 from quinion.servers.policy_kb.records import CHUNKS
 from quinion.settings import Settings
 from tests.documents import text_pdf
@@ -36,7 +37,7 @@ class Walk:
 
     def __init__(self, knowledge: KnowledgeBase, file: Path, seed: int) -> None:
         self.knowledge = knowledge
-        self.ingestion = Ingestion(knowledge)
+        self.ingestion = RevisionIngestion(knowledge)
         self.file = str(file)
         self.dice = random.Random(seed)
         self.refused = 0
@@ -101,10 +102,10 @@ class Walk:
                 for r in revisions
                 if r.effective_from <= day and (r.effective_to is None or day <= r.effective_to)
             }
-            found = await self.knowledge.search("a rule", 50, [], day)
+            found = await search(self.knowledge, "a rule", 50, [], day)
             assert {_key(hit.record.metadata) for hit in found} == holding, day
             number = date_to_int(day)
-            stored = await self.knowledge.engine.collections.get(
+            stored = await self.knowledge.resources.collections.get(
                 CHUNKS,
                 where={
                     "$and": [

@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from quinion.embed.base import Embedder
 from quinion.settings import Settings
+from quinion.store.base import VectorStore
 from quinion.store.collections import Collections
 from quinion.workers.pool import Workers
 
@@ -18,6 +19,7 @@ class Resources(Protocol):
     workers: Workers
     element_workers: Workers
     model: Embedder
+    store: VectorStore
     collections: Collections
 
     @property

@@ -182,7 +182,7 @@ def _parse_text(text: str) -> SeedText:
 
 
 def _check_file(file: Path | None) -> None:
-    from quinion.servers.policy_kb.ingest import EXTENSIONS
+    from quinion.ingest.revisions import EXTENSIONS
 
     if file is None:
         return

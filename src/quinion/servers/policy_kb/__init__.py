@@ -10,12 +10,13 @@ from pydantic import BaseModel
 
 from quinion.engine import Engine
 from quinion.errors import ExtractionFailed, FileMissing, FileUnreadable, ToolMissing
+from quinion.ingest.policies import KnowledgeBase
 from quinion.servers.auth import Refusal
 from quinion.servers.base import ContractServer
 from quinion.servers.icons import draw_icon
+from quinion.servers.policy_kb import records
 from quinion.servers.policy_kb.answers import Failed
 from quinion.servers.policy_kb.check import find_problems, repair
-from quinion.servers.policy_kb.knowledge import KnowledgeBase
 from quinion.servers.policy_kb.records import CHUNKS
 from quinion.servers.policy_kb.resources import add_resources
 from quinion.servers.policy_kb.tools import make_cli_tools, make_tools
@@ -90,7 +91,7 @@ def open_knowledge(engine: Engine) -> KnowledgeBase:
     home = engine.settings.home
     registry = open_registry(home / REGISTRY_FILE, engine.settings.redis_url)
     engine.at_close(registry.close)
-    return KnowledgeBase(engine, registry)
+    return KnowledgeBase(engine, registry, records)
 
 
 def word_refusal(refusal: Refusal) -> str:

@@ -4,10 +4,10 @@ from collections import Counter
 from collections.abc import Sequence
 
 from quinion.concurrency import in_thread
+from quinion.ingest.policies import Key, KnowledgeBase
 from quinion.model.policy import Revision
 from quinion.model.record import Record
-from quinion.servers.policy_kb.knowledge import KnowledgeBase
-from quinion.servers.policy_kb.records import CHUNKS, Key, registry_metadata
+from quinion.servers.policy_kb.records import CHUNKS, registry_metadata
 
 
 async def find_problems(knowledge: KnowledgeBase) -> list[str]:
@@ -22,7 +22,7 @@ async def find_problems(knowledge: KnowledgeBase) -> list[str]:
     registered = {
         (r.source, r.revision_id): r for revisions in by_source.values() for r in revisions
     }
-    records = await knowledge.engine.collections.get(CHUNKS)
+    records = await knowledge.resources.collections.get(CHUNKS)
     counts: Counter[tuple[str, str]] = Counter()
     problems = []
     for record in records:
@@ -54,7 +54,7 @@ async def repair(knowledge: KnowledgeBase) -> list[str]:
     registry = await knowledge.registry()
     by_source = await in_thread(registry.list_all_revisions)
     stored: dict[Key, list[Record]] = {}
-    for record in await knowledge.engine.collections.get(CHUNKS):
+    for record in await knowledge.resources.collections.get(CHUNKS):
         key = str(record.metadata["source"]), str(record.metadata["revision_id"])
         stored.setdefault(key, []).append(record)
     repaired = []

@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 
 from quinion.concurrency import in_thread
+from quinion.ingest.policies import KnowledgeBase
 from quinion.model.policy import Revision
 from quinion.servers.policy_kb.answers import Policies, PolicyEntry, RevisionEntry, Revisions
-from quinion.servers.policy_kb.knowledge import KnowledgeBase
 from quinion.servers.response_size import how_many_fit
 
 

@@ -4,6 +4,7 @@ import re
 from collections.abc import Collection, Sequence
 from datetime import date
 
+from quinion.ingest.policies import Key
 from quinion.model.dates import date_to_int, end_to_int
 from quinion.model.policy import Policy, Revision
 from quinion.model.record import Metadata, Record
@@ -13,9 +14,6 @@ from quinion.store.base import Selector
 from quinion.store.filters import Where, all_of, any_of
 
 CHUNKS = "policy_docs"
-
-Key = tuple[str, str]
-"""Source of a policy and id of a revision."""
 
 _PATH_SEPARATOR = "\n"
 

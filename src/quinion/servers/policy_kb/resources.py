@@ -6,6 +6,7 @@ from typing import Annotated
 from mcp.types import Resource
 from pydantic import Field
 
+from quinion.ingest.policies import KnowledgeBase
 from quinion.model.dates import parse_date
 from quinion.model.policy import Revision
 from quinion.servers.base import ContractServer, Name, QueryText
@@ -13,8 +14,8 @@ from quinion.servers.completions import complete_by
 from quinion.servers.invisible_text import note
 from quinion.servers.policy_kb import prompts
 from quinion.servers.policy_kb.answers import Policies, PolicyEntry, Revisions, Section
-from quinion.servers.policy_kb.knowledge import KnowledgeBase
 from quinion.servers.policy_kb.listing import find_revisions, list_policies, list_revisions
+from quinion.servers.policy_kb.lookup import find_in_force, find_revision
 from quinion.servers.policy_kb.section import list_sections, read_section
 from quinion.servers.resources import add_continuation, fill_uri
 
@@ -76,7 +77,7 @@ def add_resources(server: ContractServer, knowledge: KnowledgeBase) -> None:
     async def revision_section(
         source: str, revision_id: str, section_ref: str, from_part: Offset = 0
     ) -> str:
-        revision = await knowledge.find_revision(source, revision_id)
+        revision = await find_revision(knowledge, source, revision_id)
         part = await read_section(knowledge, source, section_ref, revision_id, from_part)
         names = {"source": source, "revision_id": revision_id, "section_ref": section_ref}
         return _format_section(part, revision, REVISION_SECTION, names)
@@ -130,8 +131,8 @@ def _add_prompts(server: ContractServer) -> None:
 async def _find(knowledge: KnowledgeBase, source: str, date: str | None) -> Revision:
     """Find the revision in force on the day; without a day, as `get_policy_section` does."""
     if date is None:
-        return await knowledge.find_revision(source, None)
-    return await knowledge.find_in_force(source, parse_date(date))
+        return await find_revision(knowledge, source, None)
+    return await find_in_force(knowledge, source, parse_date(date))
 
 
 async def _section_refs(
@@ -139,7 +140,7 @@ async def _section_refs(
 ) -> list[str]:
     """List the sections of the chosen revision, or of the one in force on the chosen day."""
     if revision_id := chosen.get("revision_id"):
-        revision = await knowledge.find_revision(source, revision_id)
+        revision = await find_revision(knowledge, source, revision_id)
     else:
         revision = await _find(knowledge, source, chosen.get("date") or chosen.get("later"))
     return await list_sections(knowledge, revision)

@@ -8,10 +8,11 @@ from difflib import get_close_matches
 
 from quinion.chunk.sections.references import choices, join_chunks, normalize_ref, select
 from quinion.errors import InvalidInput, SectionMissing
+from quinion.ingest.policies import KnowledgeBase
 from quinion.model.policy import Revision
 from quinion.model.section import SectionChunk
 from quinion.servers.policy_kb.answers import Section
-from quinion.servers.policy_kb.knowledge import KnowledgeBase
+from quinion.servers.policy_kb.lookup import find_revision
 from quinion.servers.policy_kb.records import CHUNKS, select_revision, to_chunk
 from quinion.servers.response_size import how_many_fit
 
@@ -33,7 +34,7 @@ async def read_section(
         InvalidInput: `from_part` is past the last part.
         SectionMissing: the revision has no such section; the message suggests similar ones.
     """
-    revision = await knowledge.find_revision(source, revision_id)
+    revision = await find_revision(knowledge, source, revision_id)
     chunks = await _read_chunks(knowledge, revision)
     named = select(chunks, section_ref)
     if not named:
@@ -63,7 +64,7 @@ async def list_sections(knowledge: KnowledgeBase, revision: Revision) -> list[st
 
 async def _read_chunks(knowledge: KnowledgeBase, revision: Revision) -> list[SectionChunk]:
     where = select_revision(revision.source, revision.revision_id).where
-    records = await knowledge.engine.collections.get(CHUNKS, where=where)
+    records = await knowledge.resources.collections.get(CHUNKS, where=where)
     return sorted(map(to_chunk, records), key=lambda chunk: chunk.index)
 
 

@@ -9,6 +9,8 @@ from mcp.server.mcpserver import Context
 from mcp.server.mcpserver.tools import Tool
 from pydantic import Field
 
+from quinion.ingest.policies import KnowledgeBase
+from quinion.ingest.revisions import RevisionIngestion
 from quinion.model.dates import parse_date
 from quinion.servers.base import (
     Name,
@@ -17,11 +19,13 @@ from quinion.servers.base import (
     make_tool,
     report_to,
 )
+from quinion.servers.invisible_text import warn
 from quinion.servers.policy_kb.answers import (
     FollowAnswer,
     Followed,
     Found,
     IngestAnswer,
+    Ingested,
     PoliciesAnswer,
     QueryResults,
     RemoveAnswer,
@@ -31,9 +35,8 @@ from quinion.servers.policy_kb.answers import (
     SearchAnswer,
     SectionAnswer,
 )
-from quinion.servers.policy_kb.ingest import Ingestion
-from quinion.servers.policy_kb.knowledge import KnowledgeBase
 from quinion.servers.policy_kb.listing import list_policies, list_revisions
+from quinion.servers.policy_kb.lookup import search
 from quinion.servers.policy_kb.section import read_section
 from quinion.servers.response_size import how_many_fit
 
@@ -46,7 +49,7 @@ RevisionId = Annotated[Name, Field(description="Revision ID, e.g. rev_NPPF_2024_
 
 def make_tools(knowledge: KnowledgeBase) -> list[Tool]:
     """Create the tools on this knowledge base."""
-    ingestion = Ingestion(knowledge)
+    ingestion = RevisionIngestion(knowledge)
 
     async def search_policy(
         query: Annotated[QueryText, Field(description="What to look for, in natural language.")],
@@ -77,7 +80,7 @@ def make_tools(knowledge: KnowledgeBase) -> list[Tool]:
         day = parse_date(effective_date) if effective_date is not None else None
         queries = [query, *(more_queries or [])]
         found = [
-            [Result.of(hit) for hit in await knowledge.search(text, n_results, sources or [], day)]
+            [Result.of(hit) for hit in await search(knowledge, text, n_results, sources or [], day)]
             for text in queries
         ]
         kept = _cut_to_fit(queries, found)
@@ -152,7 +155,17 @@ def make_tools(knowledge: KnowledgeBase) -> list[Tool]:
         `reindex`; if that fails, it keeps the old ones.
         """
         del reindex  # either way, the result is exactly the chunks of the file
-        return IngestAnswer(await ingestion.ingest(source, revision_id, file_path, report_to(ctx)))
+        done = await ingestion.ingest(source, revision_id, file_path, report_to(ctx))
+        return IngestAnswer(
+            Ingested(
+                source=source,
+                revision_id=revision_id,
+                chunks_created=done.chunk_count,
+                page_count=done.page_count,
+                extraction_method=str(done.method),
+                warnings=warn(done.hidden),
+            )
+        )
 
     async def remove_policy_revision(source: Source, revision_id: RevisionId) -> RemoveAnswer:
         """Remove all chunks of a policy revision from the store; its registry entry stays."""

@@ -12,14 +12,15 @@ cannot change in one transaction. The registry is the source of truth, and the s
 import logging
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
-from datetime import UTC, date, datetime
+from typing import Protocol
 
 import anyio
 
 from quinion.concurrency import KeyedLock, in_thread
-from quinion.engine import Engine
-from quinion.errors import PolicyProblem, RevisionMissing
+from quinion.errors import PolicyProblem
+from quinion.ingest.resources import Resources
 from quinion.model.policy import (
+    Policy,
     PolicyDraft,
     Revision,
     RevisionDraft,
@@ -27,20 +28,11 @@ from quinion.model.policy import (
     RevisionStatus,
     RevisionUpdate,
 )
-from quinion.model.record import Hit
-from quinion.model.revisions import Plan, latest_effective, resolve
-from quinion.search import semantic
-from quinion.search.query import check_query
-from quinion.servers.policy_kb.records import (
-    CHUNKS,
-    Key,
-    filter_in_force,
-    filter_sources,
-    registry_metadata,
-    select_revision,
-)
+from quinion.model.record import Metadata, Record
+from quinion.model.revisions import Plan
+from quinion.model.section import SectionChunk
+from quinion.store.base import Selector
 from quinion.store.collections import Write
-from quinion.store.filters import all_of
 from quinion.store.policies import PolicyRegistry
 
 log = logging.getLogger(__name__)
@@ -49,11 +41,38 @@ SYNCED_PREFIX, BUSY_PREFIX = "policy followed ", "policy busy "
 """Prefixes of keys in the store's key-value table."""
 
 
+Key = tuple[str, str]
+"""Source of a policy and id of a revision."""
+
+
+class PolicyRecords(Protocol):
+    """Stored form of a policy's chunks, which the contract of the server prescribes."""
+
+    CHUNKS: str
+
+    def select_revision(self, source: str, revision_id: str) -> Selector:
+        """Select all chunks of a revision."""
+        ...
+
+    def registry_metadata(self, revision: Revision) -> Metadata:
+        """Return the chunk metadata that follows the registry."""
+        ...
+
+    def chunk_records(
+        self, policy: Policy, revision: Revision, chunks: Sequence[SectionChunk]
+    ) -> list[Record]:
+        """Build the stored records of a revision's chunks."""
+        ...
+
+
 class KnowledgeBase:
     """Policies, their revisions, and the chunks of the revisions."""
 
-    def __init__(self, engine: Engine, registry: PolicyRegistry) -> None:
-        self.engine = engine
+    def __init__(
+        self, resources: Resources, registry: PolicyRegistry, records: PolicyRecords
+    ) -> None:
+        self.resources = resources
+        self.records = records
         self._registry = registry
         self._sync_lock = anyio.Lock()
         self._locks = KeyedLock()
@@ -75,74 +94,6 @@ class KnowledgeBase:
                     await self._recover()
                     self._recovered = True
         return self._registry
-
-    async def search(
-        self, query: str, limit: int, sources: Sequence[str], day: date | None
-    ) -> list[Hit]:
-        """Search chunks by meaning.
-
-        `sources` limits the search to these policies, `day` to the revisions in force on it.
-
-        Raises:
-            PolicyMissing: one of the sources is not registered.
-        """
-        check_query(query)
-        registry = await self.registry()
-        for source in sources:
-            await in_thread(registry.get_policy, source)
-        where = filter_sources(sources) if sources else None
-        by_source = await self.sync()
-        if day is not None:
-            found = (
-                resolve(source, revisions, day).revision for source, revisions in by_source.items()
-            )
-            in_force = {(r.source, r.revision_id) for r in found if r}
-            if not in_force:
-                return []
-            where = all_of(where, filter_in_force(day, in_force))
-        engine = self.engine
-        nearest = await semantic.search(
-            engine.collections, engine.embedder, CHUNKS, query, limit, where
-        )
-        return nearest.hits
-
-    async def find_revision(self, source: str, revision_id: str | None) -> Revision:
-        """Find a revision by id; without an id, the one in force today or else the latest one
-        that was in force.
-
-        Raises:
-            PolicyMissing, RevisionMissing: there is no such policy or revision.
-        """
-        registry = await self.registry()
-        if revision_id is not None:
-            return await in_thread(registry.get_revision, source, revision_id)
-        revisions = await in_thread(registry.list_revisions, source)
-        found = latest_effective(revisions, datetime.now(UTC).date())
-        if found is None:
-            raise RevisionMissing(
-                f"{source} has no revision that is or was in force. Ingest one, or name one."
-            )
-        return found
-
-    async def find_in_force(self, source: str, day: date) -> Revision:
-        """Find the revision whose text was in force on a day.
-
-        Raises:
-            PolicyMissing: there is no such policy.
-            RevisionMissing: no text of the policy was in force on the day.
-        """
-        registry = await self.registry()
-        revisions = await in_thread(registry.list_revisions, source)
-        found = resolve(source, revisions, day)
-        if found.revision:
-            return found.revision
-        why = ""
-        if found.unready:
-            why = f" {found.unready.revision_id} has that day, and its text is not ingested."
-        raise RevisionMissing(
-            f"No text of {source} was in force on {day}.{why} "
-            "list_policy_revisions lists the dates of each."
-        )
 
     async def create_policy(self, draft: PolicyDraft) -> None:
         """Register a policy."""
@@ -167,9 +118,9 @@ class KnowledgeBase:
         """Delete the revision's chunks and return their number. The registry entry stays, with
         a chunk count of 0."""
         registry = await self.registry()
-        selector = select_revision(source, revision_id)
+        selector = self.records.select_revision(source, revision_id)
         async with self.mark_busy((source, revision_id)):
-            count = await self.engine.collections.count(selector)
+            count = await self.resources.collections.count(selector)
             # Registry first: if it fails, the store is unchanged.
             try:
                 await in_thread(
@@ -177,7 +128,7 @@ class KnowledgeBase:
                 )
             except PolicyProblem:
                 log.info("%r %r is not registered; its chunks are removed", source, revision_id)
-            await self.engine.collections.delete([selector])
+            await self.resources.collections.delete([selector])
         return count
 
     async def delete_revision(self, source: str, revision_id: str) -> Revision:
@@ -185,7 +136,9 @@ class KnowledgeBase:
         registry = await self.registry()
         async with self.mark_busy((source, revision_id)):
             deleted = await in_thread(registry.delete_revision, source, revision_id)
-            await self.engine.collections.delete([select_revision(source, revision_id)])
+            await self.resources.collections.delete(
+                [self.records.select_revision(source, revision_id)]
+            )
         return deleted
 
     async def sync(self) -> dict[str, list[Revision]]:
@@ -206,21 +159,22 @@ class KnowledgeBase:
 
         def set_dates(write: Write) -> None:
             for revision in revisions:
-                selector = select_revision(revision.source, revision.revision_id)
-                write.update_metadata(selector, registry_metadata(revision))
-                mark_synced(write, revision)
+                selector = self.records.select_revision(revision.source, revision.revision_id)
+                write.update_metadata(selector, self.records.registry_metadata(revision))
+                self.mark_synced(write, revision)
 
-        await self.engine.collections.write(set_dates)
+        await self.resources.collections.write(set_dates)
 
     def _find_stale(self) -> tuple[dict[str, list[Revision]], list[Revision]]:
         """List all revisions by source, and those whose chunks have stale dates or labels."""
-        values = self.engine.store.values(SYNCED_PREFIX)
+        values = self.resources.store.values(SYNCED_PREFIX)
         by_source = self._registry.list_all_revisions()
         stale = [
             revision
             for revisions in by_source.values()
             for revision in revisions
-            if revision.chunk_count and values.get(_synced_key(revision)) != _synced_value(revision)
+            if revision.chunk_count
+            and values.get(_synced_key(revision)) != self._synced_value(revision)
         ]
         return by_source, stale
 
@@ -234,7 +188,7 @@ class KnowledgeBase:
         async with self._locks.hold(key):
             self._busy_keys.add(mark)
             try:
-                await self.engine.collections.write(lambda write: write.set_value(mark, "busy"))
+                await self.resources.collections.write(lambda write: write.set_value(mark, "busy"))
                 yield
                 await self._clear(mark)
             except BaseException:
@@ -245,7 +199,7 @@ class KnowledgeBase:
 
     async def _recover(self) -> None:
         """Recount the chunks of revisions that an unfinished operation left busy."""
-        values = await in_thread(self.engine.store.values, BUSY_PREFIX)
+        values = await in_thread(self.resources.store.values, BUSY_PREFIX)
         by_source = await in_thread(self._registry.list_all_revisions)
         for revision in (r for revisions in by_source.values() for r in revisions):
             busy = _busy_key(revision.source, revision.revision_id)
@@ -254,12 +208,12 @@ class KnowledgeBase:
                 await self._clear(busy)
 
     async def _clear(self, key: str) -> None:
-        await self.engine.collections.write(lambda write: write.delete_value(key))
+        await self.resources.collections.write(lambda write: write.delete_value(key))
 
     async def recount_chunks(self, revision: Revision) -> None:
         """Set the registry's chunk count of the revision to the number of stored chunks."""
-        count = await self.engine.collections.count(
-            select_revision(revision.source, revision.revision_id)
+        count = await self.resources.collections.count(
+            self.records.select_revision(revision.source, revision.revision_id)
         )
         if count == revision.chunk_count:
             return
@@ -277,18 +231,17 @@ class KnowledgeBase:
             self._registry.update_revision, revision.source, revision.revision_id, update
         )
 
+    def mark_synced(self, write: Write, revision: Revision) -> None:
+        """Record that the revision's chunks have its current dates and label."""
+        write.set_value(_synced_key(revision), self._synced_value(revision))
 
-def mark_synced(write: Write, revision: Revision) -> None:
-    """Record that the revision's chunks have its current dates and label."""
-    write.set_value(_synced_key(revision), _synced_value(revision))
+    def _synced_value(self, revision: Revision) -> str:
+        metadata = self.records.registry_metadata(revision)
+        return " ".join(str(number) for number in metadata.values())
 
 
 def _synced_key(revision: Revision) -> str:
     return f"{SYNCED_PREFIX}{revision.source} {revision.revision_id}"
-
-
-def _synced_value(revision: Revision) -> str:
-    return " ".join(str(number) for number in registry_metadata(revision).values())
 
 
 def _busy_key(source: str, revision_id: str) -> str:

@@ -1,4 +1,4 @@
-"""Implementation of `ingest_policy_revision`.
+"""Ingestion of the text of a policy revision.
 
     registered? → open → read lines → find sections → chunk → embed → swap, update the registry
 
@@ -7,7 +7,7 @@ with the new ones atomically, so readers see either the old text or the new one.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
 
@@ -15,22 +15,29 @@ from quinion.chunk.sections.split import chunk_sections
 from quinion.concurrency import KeyedLock, in_thread
 from quinion.errors import ExtractionFailed, NoContent, QuinionError
 from quinion.ingest import documents as pipeline
+from quinion.ingest.policies import KnowledgeBase
 from quinion.ingest.progress import Progress
 from quinion.ingest.source import Source, open_source
 from quinion.model.line import LinedPage
-from quinion.model.page import count_hidden_by_page, document_method
+from quinion.model.page import Method, count_hidden_by_page, document_method
 from quinion.model.policy import Policy, RevisionStatus, RevisionUpdate
 from quinion.model.section import SectionChunk
-from quinion.servers.invisible_text import warn
-from quinion.servers.policy_kb.answers import Ingested
-from quinion.servers.policy_kb.knowledge import KnowledgeBase, mark_synced
-from quinion.servers.policy_kb.records import CHUNKS, chunk_records, select_revision
 from quinion.store.collections import Write
 
 EXTENSIONS = frozenset({".pdf"})
 
 
-class Ingestion:
+@dataclass(frozen=True, slots=True)
+class IngestedRevision:
+    """Result of an ingestion; `hidden` is the number of invisible characters by page number."""
+
+    chunk_count: int
+    page_count: int
+    method: Method
+    hidden: Mapping[int, int]
+
+
+class RevisionIngestion:
     """Ingests the texts of revisions, one call at a time per revision."""
 
     def __init__(self, knowledge: KnowledgeBase) -> None:
@@ -39,7 +46,7 @@ class Ingestion:
 
     async def ingest(
         self, source: str, revision_id: str, file_path: str, progress: Progress
-    ) -> Ingested:
+    ) -> IngestedRevision:
         """Ingest the text of a registered revision, replacing its current chunks.
 
         Raises:
@@ -52,7 +59,7 @@ class Ingestion:
             registry = await self._knowledge.registry()
             policy = await in_thread(registry.get_policy, source)
             revision = await in_thread(registry.get_revision, source, revision_id)
-            roots = self._knowledge.engine.settings.read_roots
+            roots = self._knowledge.resources.settings.read_roots
             file = await in_thread(open_source, file_path, EXTENSIONS, roots)
             if revision.chunk_count:
                 return await self._replace_text(policy, revision_id, file, progress)
@@ -67,9 +74,10 @@ class Ingestion:
 
     async def _replace_text(
         self, policy: Policy, revision_id: str, file: Source, progress: Progress
-    ) -> Ingested:
-        engine = self._knowledge.engine
-        lined = await pipeline.read_lined(engine, file, progress)
+    ) -> IngestedRevision:
+        knowledge, resources = self._knowledge, self._knowledge.resources
+        records = knowledge.records
+        lined = await pipeline.read_lined(resources, file, progress)
         pages = [page.page for page in lined]
         hidden = count_hidden_by_page(pages)
         chunks = await in_thread(_chunk, lined, hidden)
@@ -77,7 +85,7 @@ class Ingestion:
             raise NoContent(
                 f"No text was found in {file.path.name}, neither in its text layer nor by OCR."
             )
-        vectors = await pipeline.embed(engine, chunks, len(pages), progress)
+        vectors = await pipeline.embed(resources, chunks, len(pages), progress)
         size = await in_thread(_size, file)
         registry = await self._knowledge.registry()
         async with self._knowledge.mark_busy((policy.source, revision_id)):
@@ -94,21 +102,15 @@ class Ingestion:
             )
 
             def replace_chunks(write: Write) -> None:
-                write.delete(select_revision(policy.source, revision_id))
-                write.upsert(CHUNKS, chunk_records(policy, revision, chunks), vectors)
-                mark_synced(write, revision)
+                write.delete(records.select_revision(policy.source, revision_id))
+                new = records.chunk_records(policy, revision, chunks)
+                write.upsert(records.CHUNKS, new, vectors)
+                knowledge.mark_synced(write, revision)
                 # Before the commit, so that a failing registry leaves the old chunks in place.
                 registry.update_revision(policy.source, revision_id, done)
 
-            await engine.collections.write(replace_chunks)
-        return Ingested(
-            source=policy.source,
-            revision_id=revision_id,
-            chunks_created=len(chunks),
-            page_count=len(pages),
-            extraction_method=str(document_method(pages)),
-            warnings=warn(hidden),
-        )
+            await resources.collections.write(replace_chunks)
+        return IngestedRevision(len(chunks), len(pages), document_method(pages), hidden)
 
 
 def _chunk(pages: Sequence[LinedPage], hidden: Mapping[int, int]) -> list[SectionChunk]:

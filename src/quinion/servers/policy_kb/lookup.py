@@ -1,0 +1,86 @@
+"""Lookup of chunks by meaning, and of the revision in force on a day."""
+
+from collections.abc import Sequence
+from datetime import UTC, date, datetime
+
+from quinion.concurrency import in_thread
+from quinion.errors import RevisionMissing
+from quinion.ingest.policies import KnowledgeBase
+from quinion.model.policy import Revision
+from quinion.model.record import Hit
+from quinion.model.revisions import latest_effective, resolve
+from quinion.search import semantic
+from quinion.search.query import check_query
+from quinion.servers.policy_kb.records import CHUNKS, filter_in_force, filter_sources
+from quinion.store.filters import all_of
+
+
+async def search(
+    knowledge: KnowledgeBase, query: str, limit: int, sources: Sequence[str], day: date | None
+) -> list[Hit]:
+    """Search chunks by meaning.
+
+    `sources` limits the search to these policies, `day` to the revisions in force on it.
+
+    Raises:
+        PolicyMissing: one of the sources is not registered.
+    """
+    check_query(query)
+    registry = await knowledge.registry()
+    for source in sources:
+        await in_thread(registry.get_policy, source)
+    where = filter_sources(sources) if sources else None
+    by_source = await knowledge.sync()
+    if day is not None:
+        found = (
+            resolve(source, revisions, day).revision for source, revisions in by_source.items()
+        )
+        in_force = {(r.source, r.revision_id) for r in found if r}
+        if not in_force:
+            return []
+        where = all_of(where, filter_in_force(day, in_force))
+    resources = knowledge.resources
+    nearest = await semantic.search(
+        resources.collections, resources.embedder, CHUNKS, query, limit, where
+    )
+    return nearest.hits
+
+
+async def find_revision(knowledge: KnowledgeBase, source: str, revision_id: str | None) -> Revision:
+    """Find a revision by id; without an id, the one in force today or else the latest one
+    that was in force.
+
+    Raises:
+        PolicyMissing, RevisionMissing: there is no such policy or revision.
+    """
+    registry = await knowledge.registry()
+    if revision_id is not None:
+        return await in_thread(registry.get_revision, source, revision_id)
+    revisions = await in_thread(registry.list_revisions, source)
+    found = latest_effective(revisions, datetime.now(UTC).date())
+    if found is None:
+        raise RevisionMissing(
+            f"{source} has no revision that is or was in force. Ingest one, or name one."
+        )
+    return found
+
+
+async def find_in_force(knowledge: KnowledgeBase, source: str, day: date) -> Revision:
+    """Find the revision whose text was in force on a day.
+
+    Raises:
+        PolicyMissing: there is no such policy.
+        RevisionMissing: no text of the policy was in force on the day.
+    """
+    registry = await knowledge.registry()
+    revisions = await in_thread(registry.list_revisions, source)
+    found = resolve(source, revisions, day)
+    if found.revision:
+        return found.revision
+    why = ""
+    if found.unready:
+        why = f" {found.unready.revision_id} has that day, and its text is not ingested."
+    raise RevisionMissing(
+        f"No text of {source} was in force on {day}.{why} "
+        "list_policy_revisions lists the dates of each."
+    )
