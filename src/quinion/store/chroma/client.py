@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
 Location = Path | str
 """Folder of an embedded Chroma, or the address of a server."""
-Copies = dict[str, tuple[Record, Vectors]]
-"""Records with their vectors, by id."""
+Copy = tuple[Record, Vectors]
+"""A record with its vector."""
 
 MODEL_KEY = "embedder"
 """Metadata key of a collection with the fingerprint of its embedding model."""
@@ -60,10 +60,11 @@ class ChromaClient:
         """Count the records of a collection; 0 if it does not exist."""
         return found.count() if (found := self._find(collection)) else 0
 
-    def page_of_ids(self, collection: str, start: int) -> list[str]:
-        """List up to `PAGE` ids from an offset on."""
+    def page(self, collection: str, start: int) -> dict[str, Copy | None]:
+        """Read up to `PAGE` records from an offset on; an unreadable one is `None`."""
         found = self._find(collection)
-        return list(found.get(limit=PAGE, offset=start, include=[])["ids"]) if found else []
+        ids = found.get(limit=PAGE, offset=start, include=[])["ids"] if found else []
+        return {**dict.fromkeys(ids), **self.fetch(collection, ids)}
 
     def apply(
         self,
@@ -100,7 +101,7 @@ class ChromaClient:
         if self._find(collection):
             self._client.delete_collection(collection)
 
-    def fetch(self, collection: str, ids: Sequence[str]) -> Copies:
+    def fetch(self, collection: str, ids: Sequence[str]) -> dict[str, Copy]:
         """Fetch these records with their vectors, except missing or unreadable ones.
 
         One lost vector makes the entire request fail, so the ids are bisected to isolate it.
@@ -129,10 +130,10 @@ class ChromaClient:
         return None
 
 
-def pages_of_ids(chroma: ChromaClient, collection: str) -> Iterator[list[str]]:
-    """Iterate over the ids of all records in pages."""
+def pages(chroma: ChromaClient, collection: str) -> Iterator[dict[str, Copy | None]]:
+    """Iterate over all records in pages."""
     start = 0
-    while page := chroma.page_of_ids(collection, start):
+    while page := chroma.page(collection, start):
         yield page
         start += len(page)
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from quinion.errors import InvalidInput, StoreUnavailable
 from quinion.store.base import VectorStore
-from quinion.store.chroma.client import DATABASE, ChromaClient, Location, pages_of_ids
+from quinion.store.chroma.client import DATABASE, Copy, Location, pages
 from quinion.store.chroma.process import open_chroma
 
 Required = Mapping[str, frozenset[str]]
@@ -77,9 +77,9 @@ def import_chroma(
                 continue
             keys = required.get(name, frozenset())
             try:
-                for page in pages_of_ids(chroma, name) if (name, "") not in skip else ():
-                    ids = [id_ for id_ in page if (name, id_) not in skip]
-                    _import(store, chroma, name, model, ids, keys, done)
+                for page in pages(chroma, name) if (name, "") not in skip else ():
+                    wanted = {id_: page[id_] for id_ in page if (name, id_) not in skip}
+                    _import(store, name, model, wanted, keys, done)
             except (StoreUnavailable, InvalidInput) as error:
                 # This graph is damaged, or has other dimensions; other collections may be intact.
                 done.failure = error.message
@@ -88,15 +88,14 @@ def import_chroma(
 
 def _import(
     store: VectorStore,
-    chroma: ChromaClient,
     name: str,
     model: str,
-    ids: list[str],
+    page: Mapping[str, Copy | None],
     keys: frozenset[str],
     done: Imported,
 ) -> None:
-    found = chroma.fetch(name, ids)
-    known = {record.id: record for record in store.get(name, ids=ids)}
+    found = {id_: copy for id_, copy in page.items() if copy}
+    known = {record.id: record for record in store.get(name, ids=[*page])}
     new = [copy for id_, copy in found.items() if id_ not in known]
     valid = [copy for copy in new if keys <= copy[0].metadata.keys()]
     if valid:
@@ -106,5 +105,5 @@ def _import(
     done.imported += len(valid)
     done.present += len(known)
     done.different += sum(known[id_] != found[id_][0] for id_ in known if id_ in found)
-    done.unreadable += [id_ for id_ in ids if id_ not in found]
+    done.unreadable += [id_ for id_ in page if id_ not in found]
     done.invalid += [record.id for record, _ in new if not keys <= record.metadata.keys()]

@@ -19,12 +19,11 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TypeVar
 
-import numpy as np
-
 from quinion.errors import StoreUnavailable
 from quinion.store.base import Selector
-from quinion.store.chroma.client import DATABASE, Copies, Location, pages_of_ids
+from quinion.store.chroma.client import DATABASE, Copy, Location, pages
 from quinion.store.chroma.process import ChromaDamaged, open_chroma
+from quinion.store.embedded.checksum import sum_record
 from quinion.store.embedded.outbox import STAMP
 from quinion.store.embedded.store import EmbeddedStore
 
@@ -91,7 +90,7 @@ class Replicator:
         """
         self._use(self._catch_up)
 
-    def fetch(self, collection: str, ids: Sequence[str]) -> Copies:
+    def fetch(self, collection: str, ids: Sequence[str]) -> dict[str, Copy]:
         """Fetch the mirror's copies of these records, as far as they exist."""
         try:
             with self._chroma_lock:
@@ -182,50 +181,47 @@ class Replicator:
                 outbox.remove(entries.values())
 
     def _add_missing(self, collection: str) -> None:
-        """Add missing records to the outbox, found by a comparison of counts and ids."""
+        """Add records that the mirror lacks to the outbox, if it has another number of them."""
         count = self._store.count(Selector.everything(collection))
         if self._chroma.count(collection) != count:
-            theirs = self._list_ids(collection)
-            missing = [id_ for id_ in self._store.list_ids(collection) if id_ not in theirs]
-            for some in _steps(missing):
-                self._store.outbox.add(collection, some)
+            different, _ = self._compare(collection)
+            self._store.outbox.add(collection, different)
 
     def _check(self, collection: str, *, repair: bool) -> Iterator[str]:
         self._send(collection)
-        different = self._find_different(collection)
+        different, extra = self._compare(collection)
         if different and repair:
             self._store.outbox.add(collection, different)
             self._send(collection)
-            different = self._find_different(collection)
-        theirs = self._list_ids(collection)
-        if different and not theirs:
+            different, extra = self._compare(collection)
+        if different and not self._chroma.count(collection):
             yield NOT_FILLED
         elif different:
             yield (
                 f"{collection}: the Chroma mirror lacks {len(different):,} records or has other "
                 f"versions of them, {different[0]} for one. quinion verify --repair sends them"
             )
-        if extra := theirs.difference(self._store.list_ids(collection)):
+        if extra:
             yield (
                 f"{collection}: Chroma has {len(extra):,} records that the store does not have; "
                 "quinion import chroma imports them"
             )
 
-    def _find_different(self, collection: str) -> list[str]:
-        """Find records that are missing or different in the mirror and not in the outbox."""
-        found: list[str] = []
-        for some in _steps(self._store.list_ids(collection)):
-            records, vectors = self._store.get_with_vectors(Selector.by_ids(collection, some))
-            theirs = self._chroma.fetch(collection, some)
-            for record, vector in zip(records, vectors, strict=True):
-                copy = theirs.get(record.id)
-                if copy is None or copy[0] != record or not np.array_equal(copy[1], vector):
-                    found.append(record.id)
-        pending = self._store.outbox.read(collection)
-        return [id_ for id_ in found if id_ not in pending]
+    def _compare(self, collection: str) -> tuple[list[str], set[str]]:
+        """Compare the mirror with the store by checksums, except for records in the outbox.
 
-    def _list_ids(self, collection: str) -> set[str]:
-        return {id_ for page in pages_of_ids(self._chroma, collection) for id_ in page}
+        Return the ids of records that are missing or different in the mirror, and of those that
+        only the mirror has.
+        """
+        theirs = {
+            id_: copy and sum_record(*copy)
+            for page in pages(self._chroma, collection)
+            for id_, copy in page.items()
+        }
+        ours = self._store.list_checksums(collection)
+        pending = self._store.outbox.read(collection)
+        different = [id_ for id_ in ours if theirs.get(id_) != ours[id_] and id_ not in pending]
+        return different, theirs.keys() - ours.keys() - pending.keys()
 
     def _read_stamp(self) -> str:
         """Size and modification time of the database in the folder; empty if there is none."""
@@ -262,8 +258,3 @@ def find_files(folder: Path) -> list[Path]:
     """
     found = folder.iterdir() if folder.is_dir() else ()
     return [one for one in found if one.name.startswith(DATABASE) or GRAPH.fullmatch(one.name)]
-
-
-def _steps(items: Sequence[T]) -> Iterator[Sequence[T]]:
-    for start in range(0, len(items), STEP):
-        yield items[start : start + STEP]

@@ -15,6 +15,8 @@ from quinion.store.embedded.database import Database
 _ADD = "INSERT OR REPLACE INTO outbox (collection, id) SELECT ?, value FROM json_each(?)"
 _WAITING = "SELECT collection, count(*) FROM outbox GROUP BY collection ORDER BY min(sequence)"
 _READ = "SELECT id, sequence FROM outbox WHERE collection = ? ORDER BY sequence LIMIT ?"
+STEP = 10_000
+"""Entries added in one transaction."""
 STAMP = "mirror stamp"
 """Key of the key-value table with the state of the mirror's file when it was last current."""
 
@@ -46,9 +48,10 @@ class Outbox:
         self._database = database
 
     def add(self, collection: str, ids: Sequence[str]) -> None:
-        """Add records that are to be sent again."""
-        with self._database.write() as database:
-            add(database, collection, ids)
+        """Add records that are to be sent again, in steps that do not delay other writers."""
+        for start in range(0, len(ids), STEP):
+            with self._database.write() as database:
+                add(database, collection, ids[start : start + STEP])
 
     def count(self) -> dict[str, int]:
         """Count the entries by collection; collections with the oldest entries come first."""

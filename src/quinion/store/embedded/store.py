@@ -130,10 +130,8 @@ class EmbeddedStore:
             if found is None:
                 return []
             if ids is None:
-                rows = find_matching(database, found.number, where)
-            else:
-                rows = find_by_ids(database, found.number, ids)
-            records = [row.record for row in rows]
+                return [row.record for row in find_matching(database, found.number, where)]
+            records = [row.record for row in find_by_ids(database, found.number, ids)]
             return [one for one in records if not where or matches(one.metadata, where)]
 
     def get_with_vectors(self, selector: Selector) -> tuple[list[Record], Vectors]:
@@ -234,12 +232,12 @@ class EmbeddedStore:
         for path in (*self.folder.glob(f"*{VECTORS}"), *self.folder.glob(f"*{CODES}")):
             shutil.copyfile(path, folder / path.name)
 
-    def list_ids(self, collection: str) -> list[str]:
-        """List the ids of all records in insertion order."""
+    def list_checksums(self, collection: str) -> dict[str, int]:
+        """List the stored checksums of all records by id, in insertion order."""
         with self._read() as database:
             found = find_collection(database, collection)
-            query = "SELECT id FROM records WHERE collection = ? ORDER BY number"
-            return [id_ for (id_,) in database.execute(query, (found.number,))] if found else []
+            query = "SELECT id, checksum FROM records WHERE collection = ? ORDER BY number"
+            return dict(database.execute(query, (found.number,)).fetchall()) if found else {}
 
     @contextmanager
     def _read(self) -> Iterator[sqlite3.Connection]:

@@ -71,7 +71,7 @@ def test_another_program_finds_the_applied_changes(tmp_path: Path) -> None:
 
 def test_a_collection_is_created_by_writing_and_not_by_looking(client: ChromaClient) -> None:
     assert client.count(NAME) == 0
-    assert client.page_of_ids(NAME, 0) == []
+    assert client.page(NAME, 0) == {}
     assert client.fetch(NAME, ["id 0"]) == {}
     client.drop(NAME)
     assert client.collections() == {}
@@ -101,12 +101,12 @@ def test_a_record_without_metadata_can_be_written(client: ChromaClient) -> None:
     assert np.array_equal(vector, make_vectors([0])[0])
 
 
-def test_ids_come_in_pages(client: ChromaClient, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_records_come_in_pages(client: ChromaClient, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "PAGE", 2)
     put(client, 0, 1, 2)
-    assert client.page_of_ids(NAME, 0) == ["id 0", "id 1"]
-    assert client.page_of_ids(NAME, 2) == ["id 2"]
-    assert client.page_of_ids(NAME, 3) == []
+    assert [*client.page(NAME, 0)] == ["id 0", "id 1"]
+    assert [*client.page(NAME, 2)] == ["id 2"]
+    assert client.page(NAME, 3) == {}
 
 
 def test_records_whose_vectors_are_lost_are_left_out_and_the_others_are_fetched(
@@ -117,8 +117,10 @@ def test_records_whose_vectors_are_lost_are_left_out_and_the_others_are_fetched(
     lose_vectors(tmp_path, "id 3", "id 8")
     with open_client(tmp_path) as client:
         found = client.fetch(NAME, [f"id {n}" for n in range(12)])
+        page = client.page(NAME, 0)
     assert sorted(found) == [f"id {n}" for n in (0, 1, 2, 4, 5, 6, 7, 9)]
     assert np.array_equal(found["id 9"][1], make_vectors([9])[0])
+    assert [id_ for id_, copy in page.items() if copy is None] == ["id 3", "id 8"]
 
 
 def lose_vectors(folder: Path, *ids: str) -> None:
