@@ -20,18 +20,18 @@ _BITS = BLOCK // 8
 """Length in bytes of a block stored as bits. A list is always shorter."""
 
 
-def update(block: bytes, slots: Sequence[int], *, held: bool) -> bytes:
-    """Add slots that the block does not have (`held`), or remove slots; return the new block.
+def update(block: bytes, removed: Sequence[int], added: Sequence[int]) -> bytes:
+    """Remove slots from a block and add others, which it does not have; return the new block.
 
     Slots are relative to the block. A block without slots is empty.
     """
-    if held and len(block) + len(slots) * _NUMBER.itemsize < _BITS:
-        return block + np.array(slots, _NUMBER).tobytes()
-    if not held and len(block) != _BITS:
+    if len(block) != _BITS and len(block) + len(added) * _NUMBER.itemsize < _BITS:
         listed = np.frombuffer(block, _NUMBER)
-        return listed[~np.isin(listed, slots)].tobytes()
+        kept = listed[~np.isin(listed, removed)] if removed else listed
+        return kept.tobytes() + np.array(added, _NUMBER).tobytes()
     bits = unpack(block)
-    bits[slots] = held
+    bits[removed] = False
+    bits[added] = True
     if np.count_nonzero(bits) * _NUMBER.itemsize < _BITS:
         return np.flatnonzero(bits).astype(_NUMBER).tobytes()
     return np.packbits(bits).tobytes()

@@ -31,26 +31,35 @@ Indexed = Iterable[tuple[int, Metadata]]
 """Records as pairs of slot and metadata."""
 Posting = tuple[int, str, str]
 """Block number, key and value: a block of the slots that have this value."""
+_POSTING = """
+SELECT slots, number FROM metadata_values AS entries
+LEFT JOIN metadata_postings AS postings ON postings.value = number AND block = ?
+WHERE collection = ? AND key = ? AND entries.value = ?
+"""
 
 
-def add(database: sqlite3.Connection, collection: int, records: Indexed) -> None:
-    """Add records that are not indexed yet."""
-    wanted = _group_by_posting(records)
+def change(
+    database: sqlite3.Connection, collection: int, *, removed: Indexed = (), added: Indexed = ()
+) -> None:
+    """Remove records from the index, and add records whose slots are not in it (any more)."""
+    wanted: dict[Posting, tuple[list[int], list[int]]] = {}
+    for records, side in ((removed, 0), (added, 1)):
+        for key, value, slot in entries(records):
+            sides = wanted.setdefault((slot // BLOCK, key, value), ([], []))
+            sides[side].append(slot % BLOCK)
     database.executemany(
         "INSERT OR IGNORE INTO metadata_values (collection, key, value) VALUES (?, ?, ?)",
-        [(collection, key, value) for _, key, value in wanted],
+        [(collection, key, value) for (_, key, value), (_, more) in wanted.items() if more],
     )
+    with decoding():
+        changed = [
+            (update(old or b"", less, more), number, block)
+            for (block, key, value), (less, more) in wanted.items()
+            if less != more
+            for old, number in database.execute(_POSTING, (block, collection, key, value))
+        ]
     database.executemany(
-        "INSERT OR REPLACE INTO metadata_postings (slots, value, block) VALUES (?, ?, ?)",
-        _update_postings(database, collection, wanted, held=True),
-    )
-
-
-def remove(database: sqlite3.Connection, collection: int, records: Indexed) -> None:
-    """Remove records from the index, and values without records."""
-    changed = _update_postings(database, collection, _group_by_posting(records), held=False)
-    database.executemany(
-        "UPDATE metadata_postings SET slots = ? WHERE value = ? AND block = ?", changed
+        "INSERT OR REPLACE INTO metadata_postings (slots, value, block) VALUES (?, ?, ?)", changed
     )
     empty = [(value, block) for slots, value, block in changed if not slots]
     database.executemany("DELETE FROM metadata_postings WHERE value = ? AND block = ?", empty)
@@ -69,31 +78,6 @@ def drop(database: sqlite3.Connection, collection: int) -> None:
         (collection,),
     )
     database.execute("DELETE FROM metadata_values WHERE collection = ?", (collection,))
-
-
-def _group_by_posting(records: Indexed) -> dict[Posting, list[int]]:
-    """Group the slots of these records by posting."""
-    wanted: dict[Posting, list[int]] = {}
-    for key, value, slot in entries(records):
-        wanted.setdefault((slot // BLOCK, key, value), []).append(slot % BLOCK)
-    return wanted
-
-
-def _update_postings(
-    database: sqlite3.Connection, collection: int, wanted: dict[Posting, list[int]], *, held: bool
-) -> list[tuple[bytes, int, int]]:
-    """Add slots to postings or remove them; return the new blocks with value and block number."""
-    query = (
-        "SELECT slots, number FROM metadata_values AS entries LEFT JOIN metadata_postings AS "
-        "postings ON postings.value = number AND block = ? "
-        "WHERE collection = ? AND key = ? AND entries.value = ?"
-    )
-    with decoding():
-        return [
-            (update(old or b"", slots, held=held), number, block)
-            for (block, key, value), slots in wanted.items()
-            for old, number in database.execute(query, (block, collection, key, value))
-        ]
 
 
 def entries(records: Indexed) -> Iterator[tuple[str, str, int]]:
@@ -184,7 +168,7 @@ def _find_by_operator(
         chosen = [number for (number, _), value in pairs if passes(value, positive, operand)]
     mask = _mask(database, chosen, size)
     if name in NEGATIONS:
-        return ~mask  # any long value may match
+        return all_slots(database, collection, size) & ~mask  # any long value may match
     return None if any(value == LONG for _, value in values) else mask
 
 

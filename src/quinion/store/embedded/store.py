@@ -149,10 +149,12 @@ class EmbeddedStore:
             found = find_collection(database, collection)
             if found is None:
                 return []
-            mask = self._find_live(database, found)
+            mask = None
             if where:
-                candidates = find_candidates(database, found.number, where, len(mask))
-                mask = mask if candidates is None else mask & candidates
+                size = count_slots(database, found.number)
+                mask = find_candidates(database, found.number, where, size)
+            if mask is None:
+                mask = self._find_live(database, found)
             candidate_limit = limit
             while True:
                 slots, distances = self._vectors.nearest(
@@ -161,12 +163,11 @@ class EmbeddedStore:
                 rows = find_by_slots(database, found.number, slots.tolist())
                 records = {row.slot: row.record for row in rows}
                 with decoding():
-                    nearest = [records[slot] for slot in slots.tolist()]
-                hits = [
-                    Hit(record, score_of_distance(distance))
-                    for record, distance in zip(nearest, distances.tolist(), strict=True)
-                    if not where or matches(record.metadata, where)
-                ]
+                    hits = [
+                        Hit(records[slot], score_of_distance(distance))
+                        for slot, distance in zip(slots.tolist(), distances.tolist(), strict=True)
+                        if not where or matches(records[slot].metadata, where)
+                    ]
                 if len(hits) >= limit or len(slots) < candidate_limit:
                     return hits[:limit]
                 candidate_limit *= WIDEN_FACTOR
@@ -305,7 +306,7 @@ class EmbeddedStore:
             metadata_index.drop(database, found.number)
             for step in reader.read(collection):
                 readable = [(one.slot, one.record.metadata) for one in step if one.record]
-                metadata_index.add(database, found.number, readable)
+                metadata_index.change(database, found.number, added=readable)
             database.execute(
                 "UPDATE collections SET version = version + 1 WHERE number = ?", (found.number,)
             )

@@ -89,10 +89,11 @@ class EmbeddedTransaction:
                 for record, slot, vector in zip(records, slots.tolist(), vectors, strict=True)
             ],
         )
-        metadata_index.add(
+        metadata_index.change(
             self._database,
             found.number,
-            [(slot, r.metadata) for r, slot in zip(records, slots.tolist(), strict=True)],
+            removed=_index(old),
+            added=[(slot, r.metadata) for r, slot in zip(records, slots.tolist(), strict=True)],
         )
         self._retire(found.number, old)
         self._add_to_outbox(collection, [record.id for record in records])
@@ -102,8 +103,7 @@ class EmbeddedTransaction:
         if found is None:
             return 0
         rows = find_selected(self._database, found.number, selector)
-        old = [(row.slot, row.record.metadata) for row in rows]
-        metadata_index.remove(self._database, found.number, old)
+        old = _index(rows)
         changes = [(slot, before, {**before, **values}) for slot, before in old]
         self._database.executemany(
             _WRITE_METADATA,
@@ -117,9 +117,8 @@ class EmbeddedTransaction:
                 for slot, before, after in changes
             ],
         )
-        metadata_index.add(
-            self._database, found.number, [(slot, after) for slot, _, after in changes]
-        )
+        new = [(slot, after) for slot, _, after in changes]
+        metadata_index.change(self._database, found.number, removed=old, added=new)
         self._add_to_outbox(selector.collection, [row.record.id for row in rows])
         return len(rows)
 
@@ -134,6 +133,7 @@ class EmbeddedTransaction:
             "DELETE FROM records WHERE collection = ? AND id = ?",
             [(found.number, row.record.id) for row in rows],
         )
+        metadata_index.change(self._database, found.number, removed=_index(rows))
         self._retire(found.number, rows)
         self._add_to_outbox(selector.collection, [row.record.id for row in rows])
         return len(rows)
@@ -188,9 +188,7 @@ class EmbeddedTransaction:
         return np.fromiter(islice(unused, wanted), np.int64, wanted)
 
     def _retire(self, number: int, rows: Sequence[Row]) -> None:
-        """Remove records from the metadata index, and free their slots for later transactions."""
-        old = [(row.slot, row.record.metadata) for row in rows]
-        metadata_index.remove(self._database, number, old)
+        """Free the slots of records for later transactions."""
         self.retired.slots.setdefault(number, set()).update(row.slot for row in rows)
 
     def _drop(self, collection: str, number: int) -> int:
@@ -210,3 +208,8 @@ class EmbeddedTransaction:
     def _add_to_outbox(self, collection: str, ids: Sequence[str]) -> None:
         if self._mirrored:
             outbox.add(self._database, collection, ids)
+
+
+def _index(rows: Sequence[Row]) -> list[tuple[int, Metadata]]:
+    """The records as the metadata index has them."""
+    return [(row.slot, row.record.metadata) for row in rows]

@@ -56,11 +56,11 @@ def test_a_mask_may_end_within_the_block() -> None:
 
 
 def add(block: bytes, slots: Iterable[int]) -> bytes:
-    return update(block, list(slots), held=True)
+    return update(block, [], list(slots))
 
 
 def remove(block: bytes, slots: Iterable[int]) -> bytes:
-    return update(block, list(slots), held=False)
+    return update(block, list(slots), [])
 
 
 def read(block: bytes) -> set[int]:

@@ -16,13 +16,12 @@ from quinion.store.base import Selector
 from quinion.store.embedded.bitmap import BLOCK
 from quinion.store.embedded.metadata_index import (
     MAX_VALUE_CHARACTERS,
-    add,
     all_slots,
+    change,
     drop,
     entries,
     find_candidates,
     read_entries,
-    remove,
 )
 from quinion.store.embedded.schema import migrate
 from quinion.store.filters import Where, matches
@@ -73,23 +72,28 @@ def test_candidates_contain_all_records_that_match_and_no_other_slots(
     gone: set[int],
 ) -> None:
     with closing(open_database()) as database:
-        add(database, COLLECTION, some.items())
-        add(database, COLLECTION + 1, others.items())
+        change(database, COLLECTION, added=some.items())
+        change(database, COLLECTION + 1, added=others.items())
         removed = [(slot, some[slot]) for slot in gone & some.keys()]
-        remove(database, COLLECTION, removed)
-        left = {slot: metadata for slot, metadata in some.items() if slot not in gone}
-        live = all_slots(database, COLLECTION, SIZE)
+        # A removed record may come back at the same slot with other metadata, or at another slot.
+        added: dict[int, Metadata] = {
+            slot: {**some[slot], "new": slot} for slot, _ in removed if slot % 3 == 0
+        }
+        added |= {slot + SIZE: some[slot] for slot, _ in removed if slot % 3 == 1}
+        change(database, COLLECTION, removed=removed, added=added.items())
+        left = {slot: metadata for slot, metadata in some.items() if slot not in gone} | added
+        live = all_slots(database, COLLECTION, 2 * SIZE)
         assert np.flatnonzero(live).tolist() == sorted(left)
         for where in filters:
-            mask = find_candidates(database, COLLECTION, where, SIZE)
+            mask = find_candidates(database, COLLECTION, where, 2 * SIZE)
             matching = {slot for slot, metadata in left.items() if matches(metadata, where)}
             if mask is not None:
-                assert matching <= set(np.flatnonzero(mask & live).tolist())
+                assert matching <= set(np.flatnonzero(mask).tolist()) <= left.keys()
         assert sorted(read_entries(database, COLLECTION)) == sorted(entries(left.items()))
 
 
 def test_candidates_of_short_values_are_exact(database: sqlite3.Connection) -> None:
-    add(database, COLLECTION, [(n, {"n": n, "half": n % 2}) for n in range(SIZE)])
+    change(database, COLLECTION, added=[(n, {"n": n, "half": n % 2}) for n in range(SIZE)])
     assert candidates(database, {"n": 3}) == [3]
     assert candidates(database, {"n": {"$gte": 17}}) == [17, 18, 19]
     assert candidates(database, {"n": {"$in": [1, 2.0, "3"]}}) == [1, 2]
@@ -101,7 +105,7 @@ def test_candidates_of_short_values_are_exact(database: sqlite3.Connection) -> N
 
 
 def test_long_values_are_matched_against_the_records(database: sqlite3.Connection) -> None:
-    add(database, COLLECTION, [(0, {"k": LONG}), (1, {"k": "short"}), (2, {"l": 1})])
+    change(database, COLLECTION, added=[(0, {"k": LONG}), (1, {"k": "short"}), (2, {"l": 1})])
     assert candidates(database, {"k": LONG}) is None
     assert candidates(database, {"k": {"$contains": "x"}}) is None
     # One with a long value may differ; one with this value does not.
@@ -112,17 +116,17 @@ def test_long_values_are_matched_against_the_records(database: sqlite3.Connectio
 
 def test_values_that_no_record_has_any_more_are_dropped(database: sqlite3.Connection) -> None:
     rows: list[tuple[int, Metadata]] = [(n, {"n": n, "half": n % 2}) for n in range(10)]
-    add(database, COLLECTION, rows)
+    change(database, COLLECTION, added=rows)
     assert count(database) == (10 + 2 + 1, 10 + 2 + 1)
-    remove(database, COLLECTION, rows[:4])
+    change(database, COLLECTION, removed=rows[:4])
     assert count(database) == (6 + 2 + 1, 6 + 2 + 1)
-    remove(database, COLLECTION, rows[4:])
+    change(database, COLLECTION, removed=rows[4:])
     assert count(database) == (0, 0)
 
 
 def test_a_dropped_index_leaves_that_of_other_collections(database: sqlite3.Connection) -> None:
-    add(database, 1, [(0, {"k": "a"})])
-    add(database, 2, [(0, {"k": "a"}), (1, {"k": "b"})])
+    change(database, 1, added=[(0, {"k": "a"})])
+    change(database, 2, added=[(0, {"k": "a"}), (1, {"k": "b"})])
     drop(database, 1)
     assert candidates(database, {"k": "a"}, collection=1) == []
     assert candidates(database, {"k": {"$in": ["a", "b"]}}, collection=2) == [0, 1]
@@ -130,15 +134,15 @@ def test_a_dropped_index_leaves_that_of_other_collections(database: sqlite3.Conn
 
 def test_slots_of_several_blocks(database: sqlite3.Connection) -> None:
     slots = [0, BLOCK - 1, BLOCK, 3 * BLOCK + 5]
-    add(database, COLLECTION, [(slot, {"k": "a"}) for slot in slots])
+    change(database, COLLECTION, added=[(slot, {"k": "a"}) for slot in slots])
     assert candidates(database, {"k": "a"}, size=4 * BLOCK) == slots
     assert candidates(database, {"k": "a"}, size=BLOCK) == slots[:2]
-    remove(database, COLLECTION, [(BLOCK, {"k": "a"})])
+    change(database, COLLECTION, removed=[(BLOCK, {"k": "a"})])
     assert candidates(database, {"k": "a"}, size=4 * BLOCK) == [0, BLOCK - 1, 3 * BLOCK + 5]
 
 
 @pytest.mark.parametrize(
-    ("change", "difference"),
+    ("damage", "difference"),
     [
         ("UPDATE metadata_values SET value = '9' WHERE value = '1'", "a value"),
         ("UPDATE metadata_values SET key = 'm' WHERE value = '1'", "a key"),
@@ -149,13 +153,13 @@ def test_slots_of_several_blocks(database: sqlite3.Connection) -> None:
     ids=lambda value: str(value)[:8],
 )
 def test_any_change_of_the_index_is_detected(
-    database: sqlite3.Connection, change: str, difference: str
+    database: sqlite3.Connection, damage: str, difference: str
 ) -> None:
     rows: list[tuple[int, Metadata]] = [(0, {"k": 0}), (1, {"k": 1}), (2, {"k": 2})]
-    add(database, COLLECTION, rows)
+    change(database, COLLECTION, added=rows)
     expected = set(entries(rows))
     assert set(read_entries(database, COLLECTION)) == expected
-    assert database.execute(change).rowcount > 0
+    assert database.execute(damage).rowcount > 0
     assert set(read_entries(database, COLLECTION)) != expected, difference
 
 
