@@ -10,7 +10,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from queue import Empty, LifoQueue
+from queue import LifoQueue
 
 from quinion.errors import StoreUnavailable
 from quinion.store.embedded.schema import migrate
@@ -39,8 +39,9 @@ class Database:
         self._freezing = threading.Lock()
         self._writing = threading.Lock()
         self._writing_thread = 0
-        self._idle: LifoQueue[sqlite3.Connection] = LifoQueue()
-        self._readers = threading.Semaphore(READERS)
+        self._readers: LifoQueue[sqlite3.Connection | None] = LifoQueue()
+        for _ in range(READERS):
+            self._readers.put(None)  # opened at its first use
         with self.failures():
             if folder:
                 folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -53,8 +54,10 @@ class Database:
 
     def close(self) -> None:
         """Close all connections."""
-        while not self._idle.empty():
-            self._idle.get().close()
+        for reader in [self._readers.get() for _ in range(self._readers.qsize())]:
+            if reader:
+                reader.close()
+            self._readers.put(None)
         self._writer.close()
 
     @contextmanager
@@ -65,18 +68,16 @@ class Database:
             with self._writing, self.failures():
                 yield self._writer
             return
-        with self._readers, self.failures():
+        with self.failures():
+            reader = self._readers.get()
             try:
-                reader = self._idle.get_nowait()
-            except Empty:
-                reader = self._connect()
-            try:
+                reader = reader or self._connect()
                 reader.execute("BEGIN")
                 yield reader
             finally:
-                if reader.in_transaction:
+                if reader and reader.in_transaction:
                     reader.execute("ROLLBACK")
-                self._idle.put(reader)
+                self._readers.put(reader)
 
     @contextmanager
     def write(self) -> Iterator[sqlite3.Connection]:

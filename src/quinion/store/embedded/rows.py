@@ -30,8 +30,10 @@ class Row:
     __slots__ = ("record", "slot")
 
     def __init__(self, id_: str, text: str, metadata: str, slot: int) -> None:
+        if not type(id_) is type(text) is type(metadata) is str:  # a flipped bit may change it
+            raise StoreUnavailable(f"The record {id_!r} is damaged (not a text). {REPAIR}")
         try:
-            self.record = Record(_text(id_), _text(text), json.loads(_text(metadata)))
+            self.record = Record(id_, text, json.loads(metadata))
         except ValueError as error:
             raise StoreUnavailable(f"The record {id_} is damaged ({error}). {REPAIR}") from error
         self.slot = slot
@@ -88,10 +90,3 @@ def dump(metadata: Metadata) -> str:
 
 def _rows(found: Sequence[Any]) -> list[Row]:
     return [Row(*row[1:]) for row in sorted(found)]
-
-
-def _text(value: object) -> str:
-    """Check that a value is text: a flipped bit may have changed its type."""
-    if not isinstance(value, str):
-        raise StoreUnavailable(f"The store is damaged: {value!r} is not a text. {REPAIR}")
-    return value

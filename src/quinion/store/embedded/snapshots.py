@@ -40,7 +40,8 @@ class Snapshots:
         finally:
             with self._lock:
                 self._active[epoch] -= 1
-                self._active += Counter()  # remove epochs without readers
+                if not self._active[epoch]:
+                    del self._active[epoch]
             self._reclaim()
 
     def retire(self, retired: Retired) -> None:
@@ -56,6 +57,8 @@ class Snapshots:
             return set().union(*(one.slots.get(number, ()) for _, one in self._waiting))
 
     def _reclaim(self) -> None:
+        if not self._waiting:
+            return
         with self._lock:
             oldest = min(self._active, default=self._epoch)
             done = [one for epoch, one in self._waiting if epoch <= oldest]
