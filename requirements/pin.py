@@ -4,6 +4,10 @@ One file for the program, one for its tests, one for what the benchmark compares
 model's weights, and two for what the conformance tests start: Node, and a client of the SDK's first
 version. Hashes are pinned; where to download from is the installing machine's own affair and is not
 written down.
+
+`base.excludes` has what dependencies ask for and no code here imports, so base.txt is installed
+without resolving dependencies: `kubernetes` (Chroma, for clusters), `networkx` (PyMuPDF, imported
+nowhere in it), `huggingface-hub` (tokenizers, for downloads by name).
 """
 
 import subprocess
@@ -24,7 +28,11 @@ def pin(output: str, *arguments: str) -> None:
 
 
 if __name__ == "__main__":
-    pin("base.txt", "pyproject.toml", "--extra", "all", "--group", "build", "--group", "ocr")
+    pin(
+        "base.txt",
+        *("pyproject.toml", "--extra", "all", "--group", "build", "--group", "ocr"),
+        *("--excludes", "requirements/base.excludes"),
+    )
     pin("dev.txt", "--group", "dev", "--constraint", "requirements/base.txt")
     pin(
         "bench.txt",

@@ -135,7 +135,7 @@ def test_a_bundle_is_the_server_of_its_manifest_once_uv_has_made_its_environment
         offered = session.tools.keys()
     manifest = json.loads((tmp_path / "bundle" / "manifest.json").read_text())
     assert offered == {tool["name"] for tool in manifest["tools"]}
-    for unused in ("kubernetes", "torch"):
+    for unused in ("kubernetes", "networkx", "huggingface_hub", "torch"):
         assert not list((tmp_path / "bundle").rglob(f"site-packages/{unused}"))
 
 

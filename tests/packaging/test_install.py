@@ -6,6 +6,7 @@ packages. Without uv or packages, these tests are skipped.
 
 import json
 import os
+import re
 import subprocess
 import sys
 import tarfile
@@ -88,6 +89,14 @@ def test_an_sdist_has_its_sources_and_builds_the_same_wheel(
     }
     again = build_wheel(unpacked, tmp_path)
     assert again.read_bytes() == wheel_of(built, name).read_bytes()
+
+
+def test_unused_dependencies_are_not_pinned() -> None:
+    unused = PINS.with_suffix(".excludes").read_text().split()
+    pinned = set(re.findall(r"^([\w.-]+)==", PINS.read_text(), re.MULTILINE))
+    assert unused
+    assert {"chromadb", "pymupdf", "tokenizers"} <= pinned
+    assert not pinned & {*unused}
 
 
 def test_packages_of_an_extra_are_not_in_the_base(built: Path) -> None:
