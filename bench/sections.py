@@ -25,7 +25,7 @@ from quinion.chunk.sections.split import chunk_sections, find_sections
 from quinion.extract.document import Options, inspect
 from quinion.extract.pdf.lines import read_lined_pages
 from quinion.model.line import Line, LinedPage
-from quinion.model.section import Kind, Section
+from quinion.model.section import Kind, Section, SectionChunk
 
 NPPF = "planning/nppf/NPPF_2024-12.pdf"
 TRANSCRIPTION = "planning/nppf/NPPF_December_2024.md"
@@ -122,13 +122,20 @@ def main(corpus: Path) -> None:
         judge_plan(corpus, plan)
     print("\n| document | pages | lines | sections | chunks | ms a page | letters in no section |")
     print("|---|---:|---:|---:|---:|---:|---|")
+    bare = alone = total = 0
     for name, file in {
         "NPPF 2024": NPPF,
         "NPPF draft 2025": DRAFT,
         **{plan.name: plan.file for plan in PLANS},
         **OTHERS,
     }.items():
-        count(name, corpus / file)
+        sections, chunks = count(name, corpus / file)
+        total += len(chunks)
+        bare += sum(chunk.below != "" for chunk in chunks)
+        alone += sum(
+            sections[chunk.section_index].is_heading and not chunk.below for chunk in chunks
+        )
+    print(f"\nOf {total} chunks, {bare} are headings with the text below, {alone} bare headings.")
 
 
 def judge_nppf(corpus: Path) -> None:
@@ -310,7 +317,7 @@ def up_to_last(sections: Sequence[Section]) -> list[str]:
     return [f"Para {number}" for number in wanted if number not in headings]
 
 
-def count(name: str, path: Path) -> None:
+def count(name: str, path: Path) -> tuple[Sequence[Section], Sequence[SectionChunk]]:
     pages = read(path)
     lines = lines_of(pages)
     start = time.process_time()
@@ -321,13 +328,15 @@ def count(name: str, path: Path) -> None:
     furniture = sum(len(letters(lines[index].text)) for index in find_furniture(lines))
     lost = printed - kept - furniture
     kinds = Counter(str(section.kind) for section in sections)
+    chunks = chunk_sections(lines)
     print(
         f"| {name} | {len(pages)} | {len(lines)} "
         f"| {', '.join(f'{count} {kind}' for kind, count in kinds.most_common())} "
-        f"| {len(chunk_sections(lines))} | {1000 * spent / len(pages):.1f} "
+        f"| {len(chunks)} | {1000 * spent / len(pages):.1f} "
         f"| {furniture} in headers and footers, {lost} else |",
         flush=True,
     )
+    return sections, chunks
 
 
 def row(

@@ -85,7 +85,8 @@ class RevisionIngestion:
             raise NoContent(
                 f"No text was found in {file.path.name}, neither in its text layer nor by OCR."
             )
-        vectors = await pipeline.embed(resources, chunks, len(pages), progress)
+        found = [replace(chunk, text=chunk.found_text) for chunk in chunks]
+        vectors = await pipeline.embed(resources, found, len(pages), progress)
         size = await in_thread(_size, file)
         registry = await self._knowledge.registry()
         async with self._knowledge.mark_busy((policy.source, revision_id)):
@@ -122,7 +123,7 @@ def _chunk(pages: Sequence[LinedPage], hidden: Mapping[int, int]) -> list[Sectio
     chunks = chunk_sections([line for page in pages for line in page.lines])
     first = next((page.lines for page in pages if page.lines), ())
     return [
-        replace(chunk, has_hidden=not hidden.keys().isdisjoint(chunk.pages))
+        replace(chunk, has_hidden=not hidden.keys().isdisjoint((*chunk.pages, *chunk.below_pages)))
         for chunk in chunks or chunk_sections(first)
     ]
 

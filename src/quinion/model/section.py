@@ -41,7 +41,7 @@ class Section:
     paragraph whose number occurs in several policies or annexes is `Policy PM1 Para 2`. `path` has
     the references of all enclosing sections, outermost first, and its own last. `spans` are its
     parts of the document's text, and `text` is their content. `pages` are 1-based, ascending,
-    never empty.
+    never empty. `is_heading` is true if the text is only its heading.
     """
 
     index: int
@@ -52,14 +52,16 @@ class Section:
     spans: tuple[Span, ...]
     pages: tuple[int, ...]
     text: str
+    is_heading: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class SectionChunk:
     """Chunk of one section: `text` is exactly `section.text[start:end]`.
 
-    `index` is the position in the document. Consecutive chunks of a section overlap. `has_hidden`
-    is true if one of the pages has invisible text.
+    `index` is the position in the document. Consecutive chunks of a section overlap. `below` is the
+    text after a bare heading, with which it is embedded and found, and `below_pages` its pages.
+    `has_hidden` is true if one of the pages has invisible text.
     """
 
     index: int
@@ -71,3 +73,10 @@ class SectionChunk:
     start: int
     end: int
     has_hidden: bool = False
+    below: str = ""
+    below_pages: tuple[int, ...] = ()
+
+    @property
+    def found_text(self) -> str:
+        """The text that is embedded, stored and returned by a search."""
+        return f"{self.text}\n{self.below}" if self.below else self.text

@@ -17,6 +17,7 @@ from tests.contract.policy_kb.asking import (
     find,
     ingest_well,
     list_revisions,
+    read,
     refusal,
     revise,
 )
@@ -73,6 +74,15 @@ def test_a_chunk_id_is_made_of_source_revision_section_and_index(library: Sessio
         section = re.sub(r"\W", "_", chunk["section_ref"])
         assert chunk["chunk_id"].startswith(f"NPPF__{NPPF_2024}__{section}__")
         assert len(chunk["chunk_id"].rsplit("__", 1)[1]) == 3
+
+
+def test_a_heading_is_found_with_the_text_below_it_and_read_without(library: Session) -> None:
+    chapter = read(library, "NPPF", f"Chapter {policies.PRINTED_CHAPTERS[0]}")
+    heading, _, below = chapter["text"].partition("\n\n")
+    first = below.split("\n\n")[0]
+    [found] = find(library, f"{heading}\n{first}", sources=["NPPF"], n_results=1)
+    assert found["text"] == f"{heading}\n{first}"
+    assert chapter["text"].count(first) == 1
 
 
 @pytest.mark.parametrize(

@@ -20,6 +20,7 @@ from quinion.chunk.sections.contents import find_contents
 from quinion.chunk.sections.footnotes import Note, find_notes
 from quinion.chunk.sections.headers_footers import find_furniture
 from quinion.chunk.sections.heading_candidates import DocumentLines, Mark
+from quinion.chunk.sections.heading_chunks import LINE_BREAK, add_text_below
 from quinion.chunk.sections.headings import find_headings
 from quinion.chunk.sections.labels import find_labelled
 from quinion.chunk.sections.numbered import find_inner, find_numbered
@@ -28,8 +29,6 @@ from quinion.chunk.sections.typography import Typography, measure
 from quinion.chunk.sections.uncertain import cite_by_page
 from quinion.model.line import Line
 from quinion.model.section import CAPTIONED, Kind, Section, SectionChunk, Span
-
-LINE_BREAK = "\n"
 
 # After a table, a line of this length that is aligned with the caption is body text again.
 _PROSE_LINE = 60
@@ -61,16 +60,21 @@ def find_sections(lines: Sequence[Line]) -> list[Section]:
                 spans=spans,
                 pages=tuple(sorted({lines[line].page_number for line in node.lines})),
                 text=LINE_BREAK.join(text[start:end] for start, end in spans),
+                is_heading=_is_heading(node),
             )
         )
     return sections
 
 
 def chunk_sections(lines: Sequence[Line], sizes: Sizes = STANDARD) -> list[SectionChunk]:
-    """Split each section separately; a short section is one chunk."""
+    """Split each section separately; a short section is one chunk.
+
+    A chunk of a bare heading also has the text below it.
+    """
     starts = _starts(lines)
     chunks: list[SectionChunk] = []
-    for section in find_sections(lines):
+    sections = find_sections(lines)
+    for section in sections:
         for start, end in split(section.text, sizes):
             chunks.append(
                 SectionChunk(
@@ -84,7 +88,7 @@ def chunk_sections(lines: Sequence[Line], sizes: Sizes = STANDARD) -> list[Secti
                     end=end,
                 )
             )
-    return chunks
+    return add_text_below(chunks, sections, sizes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,6 +202,11 @@ def _is_table_head(here: Node | None, mark: Mark, lines: Sequence[Line], outline
     if outline.typography.is_large(lines[mark.first]) or after == len(lines):
         return False
     return after not in outline.marks and not _is_prose(lines[after], here, outline)
+
+
+def _is_heading(node: Node) -> bool:
+    """Check that the section has no lines but its heading."""
+    return node.kind not in LEAVES | {Kind.PARA} and node.lines[-1] <= node.mark.last
 
 
 def _name(nodes: Sequence[Node]) -> dict[Node, str]:

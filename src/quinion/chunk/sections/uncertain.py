@@ -69,7 +69,7 @@ def _find_gaps(document: DocumentLines, marks: Sequence[Mark]) -> Iterator[_Gap]
             missing = {at: n for at, n in alone.items() if at > mark.first and _is_next(number, n)}
             if missing:
                 yield _gap(document, mark, None, list(missing))
-        elif not follows(number, other.number):
+        elif not _goes_on(number, other.number):
             missing = {at: n for at, n in alone.items() if number < n < other.number}
             within = [
                 at
@@ -159,6 +159,12 @@ def _read_alone(document: DocumentLines) -> dict[int, Number]:
         if (match := _ALONE.fullmatch(document.lines[index].text))
         and document.lines[index].box is None
     }
+
+
+def _goes_on(number: Number, other: Number) -> bool:
+    """Check that no number is missing; a chapter may start with its first sub-paragraph, 5.1.1."""
+    inner = other[len(number) :] if other[: len(number)] == number else ()
+    return follows(number, other) or (bool(inner) and all(part == 1 for part in inner))
 
 
 def _is_next(number: Number, alone: Number) -> bool:

@@ -66,7 +66,8 @@ def chunk_records(
     """Build the stored records of a revision's chunks.
 
     The keys after `chunk_index` are additions to the contract. They allow complete sections to be
-    reassembled without overlaps. The last one is the hidden-text flag.
+    reassembled without overlaps, and without the text below a bare heading: `own_chars` is the
+    length of the heading. The last one is the hidden-text flag.
     """
     from_registry = registry_metadata(revision)
     return [
@@ -74,7 +75,7 @@ def chunk_records(
             id="__".join(
                 (policy.source, revision.revision_id, _slugify(chunk.ref), f"{chunk.index:03d}")
             ),
-            text=chunk.text,
+            text=chunk.found_text,
             metadata={
                 "source": policy.source,
                 "source_title": policy.title,
@@ -87,6 +88,7 @@ def chunk_records(
                 "section_path": _PATH_SEPARATOR.join(chunk.path),
                 "section_index": chunk.section_index,
                 "char_start": chunk.start,
+                **({"own_chars": len(chunk.text)} if chunk.below else {}),
                 **flag(chunk.has_hidden),
             },
         )
@@ -95,19 +97,23 @@ def chunk_records(
 
 
 def to_chunk(record: Record) -> SectionChunk:
-    """Restore a chunk from its record, which may have the contract's fields only."""
+    """Restore a chunk from its record, which may have the contract's fields only.
+
+    The text below a bare heading is left out: its own chunk has it.
+    """
     data = record.metadata
+    text = record.text[: int(data.get("own_chars", len(record.text)))]
     ref, index = str(data["section_ref"]), int(data["chunk_index"])
     start = int(data.get("char_start", 0))
     return SectionChunk(
         index=index,
-        text=record.text,
+        text=text,
         ref=ref,
         path=tuple(str(data.get("section_path", ref)).split(_PATH_SEPARATOR)),
         pages=tuple(map(int, str(data.get("page_numbers", data["page_number"])).split(","))),
         section_index=int(data.get("section_index", index)),
         start=start,
-        end=start + len(record.text),
+        end=start + len(text),
         has_hidden=is_flagged(data),
     )
 

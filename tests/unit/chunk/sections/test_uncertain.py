@@ -100,3 +100,9 @@ def test_a_policy_before_a_code_that_is_missing_is_not_cited() -> None:
 def test_each_line_stays_in_one_section() -> None:
     joined = "\n".join(section.text for section in find_sections(POOLED))
     assert joined == "\n".join(line.text for line in POOLED)
+
+
+def test_a_chapter_may_start_with_its_first_subparagraph() -> None:
+    contents = ["1. Aims 1", "2. Homes 2", "3. Roads 3", "4. Terms 4"]
+    lines = pages(contents, ["2. Homes", para("2.1.1"), para("2.1.2")], ["3. Roads", para("3.1.1")])
+    assert refs(lines)[1:] == ["Chapter 2", "Para 2.1.1", "Para 2.1.2", "Chapter 3", "Para 3.1.1"]
