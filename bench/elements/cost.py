@@ -9,7 +9,7 @@ import os
 import sys
 from pathlib import Path
 
-from quinion.elements.crop import render_page
+from quinion.elements.crop import crop
 from quinion.elements.document import find_elements, open_document
 from quinion.workers.jobs.elements import read_words
 
@@ -30,7 +30,7 @@ def main(path: Path) -> None:
     pictures = []
     for number in range(1, min(count, 30) + 1):
         before = spent()
-        size = len(render_page(path, number))
+        size = len(crop(path, number, None))
         pictures.append((size, spent() - before))
     times = sorted(time for _, time in pictures)
     largest = max(size for size, _ in pictures)

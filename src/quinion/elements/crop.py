@@ -37,18 +37,8 @@ class PictureLimits:
     max_bytes: int = 740_000
 
 
-def render_page(path: Path, page: int, limits: PictureLimits | None = None) -> bytes:
-    """Render a page (1-based) as a PNG.
-
-    Raises:
-        InvalidInput: the document has no such page.
-        ExtractionFailed: the file or the page is damaged.
-    """
-    return crop(path, page, None, limits)
-
-
 def crop(path: Path, page: int, box: Box | None, limits: PictureLimits | None = None) -> bytes:
-    """Render the box on a page (1-based), with a margin, as a PNG.
+    """Render a page (1-based), or the box on it with a margin, as a PNG.
 
     Raises:
         InvalidInput: the document has no such page, or the box is outside of it.

@@ -1,4 +1,4 @@
-"""Find the elements of a page layout: captioned, equations, and unlabelled ones. Pure."""
+"""Find the elements of a page layout, and tell figures, diagrams and charts apart. Pure."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -7,7 +7,6 @@ from dataclasses import replace
 from quinion.elements.caption_matching import place_captions
 from quinion.elements.captions import Caption, find_captions, is_list
 from quinion.elements.equations import find_equations
-from quinion.elements.kinds import find_type
 from quinion.elements.page_layout import PageLayout, Region, RegionKind, Row, merge
 from quinion.elements.page_regions import INSIDE, SAME, find_obstacles
 from quinion.model.element import Box, Element, ElementType, Rows, fold_label
@@ -32,6 +31,30 @@ MIN_OVERLAP = 0.3
 MIN_CELLS = 2
 # and its rules enclose less than this share of the page.
 MAX_TABLE = 0.9
+
+_BY_KIND = {
+    "table": ElementType.TABLE,
+    "chart": ElementType.CHART,
+    "graph": ElementType.CHART,
+    "diagram": ElementType.DIAGRAM,
+    "scheme": ElementType.DIAGRAM,
+}
+_DIAGRAM_WORDS = re.compile(
+    r"\b(?:(?:flow|block|circuit|wiring|sequence|network|phase|schematic|organi[sz]ation)?\s?"
+    r"diagrams?|flow\s?-?charts?|organi[sz]ation charts?|schematics?|schemas?|workflow"
+    r"|architecture|pipeline|framework|block-diagram|decision tree)\b",
+    re.IGNORECASE,
+)
+_CHART_WORDS = re.compile(
+    r"\b(?:charts?|graphs?|plots?|plotted|histograms?|curves?|scatter|box-?plots?|heat-?maps?"
+    r"|bar chart|pie chart|trends?|time series|distribution of|as a function of|versus|vs\.?"
+    r"|per cent of|percentage of|growth rates?)\b",
+    re.IGNORECASE,
+)
+_TICK = re.compile(r"[-−+]?[\d.,]+\s?%?")
+# So many aligned numbers, beside or below each other, are the ticks of an axis.
+_TICKS = 4
+_LINE_UP = 3.0
 
 
 def find_on_page(layout: PageLayout) -> list[Element]:
@@ -221,3 +244,28 @@ def label_unlabelled(elements: Sequence[Element]) -> tuple[Element, ...]:
         else:
             named.append(element)
     return tuple(named)
+
+
+def find_type(kind: str, caption: str, rows: Sequence[Row]) -> ElementType:
+    """The type of an element, from its caption, which begins with `kind`, and the rows inside."""
+    if kind in _BY_KIND:
+        return _BY_KIND[kind]
+    if _DIAGRAM_WORDS.search(caption):
+        return ElementType.DIAGRAM
+    if _CHART_WORDS.search(caption) or _has_axis(rows):
+        return ElementType.CHART
+    return ElementType.FIGURE
+
+
+def _has_axis(rows: Sequence[Row]) -> bool:
+    ticks = [row.box for row in rows if _TICK.fullmatch(row.text)]
+    rights = sorted(box.x1 for box in ticks)
+    middles = sorted(box.centre[1] for box in ticks)
+    return _lines_up(rights) or _lines_up(middles)
+
+
+def _lines_up(places: Sequence[float]) -> bool:
+    return any(
+        places[index + _TICKS - 1] - places[index] < _LINE_UP
+        for index in range(len(places) - _TICKS + 1)
+    )

@@ -44,26 +44,9 @@ def date_to_int(day: date) -> int:
     return day.year * 10000 + day.month * 100 + day.day
 
 
-def int_to_date(number: int) -> date:
-    """Convert an integer to a date: 20240315 to 2024-03-15.
-
-    Raises:
-        InvalidDate: the integer is not a date.
-    """
-    try:
-        return date(number // 10000, number // 100 % 100, number % 100)
-    except (ValueError, OverflowError) as error:
-        raise InvalidDate(f"{number} is not a day written as YYYYMMDD.") from error
-
-
 def end_to_int(end: date | None) -> int:
     """Convert the last day of a period to an integer; `OPEN_END` if it has no end."""
     return OPEN_END if end is None else date_to_int(end)
-
-
-def int_to_end(number: int) -> date | None:
-    """Convert back what `end_to_int` returned."""
-    return None if number == OPEN_END else int_to_date(number)
 
 
 def days_since_epoch(day: date) -> int:

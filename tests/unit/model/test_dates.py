@@ -8,8 +8,6 @@ from quinion.model.dates import (
     date_to_int,
     days_since_epoch,
     end_to_int,
-    int_to_date,
-    int_to_end,
     parse_date,
 )
 
@@ -50,16 +48,8 @@ def test_any_other_form_is_refused_with_the_expected_form(text: str, says: str) 
 
 def test_chunks_carry_dates_as_integers_and_an_open_end_as_the_last_one() -> None:
     assert date_to_int(date(2024, 12, 12)) == 20241212
-    assert int_to_date(20241212) == date(2024, 12, 12)
     assert end_to_int(None) == OPEN_END == 99991231
-    assert int_to_end(OPEN_END) is None
-    assert int_to_end(end_to_int(date(2024, 12, 11))) == date(2024, 12, 11)
-
-
-@pytest.mark.parametrize("number", [0, -1, 20240230, 20241301, 10**30])
-def test_an_integer_that_is_no_day_is_refused(number: int) -> None:
-    with pytest.raises(InvalidDate, match=str(number)):
-        int_to_date(number)
+    assert end_to_int(date(2024, 12, 11)) == 20241211
 
 
 def test_scores_are_days_since_1970() -> None:

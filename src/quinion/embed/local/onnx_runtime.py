@@ -7,11 +7,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import onnxruntime  # type: ignore[import-untyped]
+from numpy.typing import NDArray
 from onnxruntime.capi import onnxruntime_pybind11_state as failures  # type: ignore[import-untyped]
 
 from quinion.embed.base import Vectors
-from quinion.embed.local.padding import pad
 from quinion.embed.local.weights import load_error
 from quinion.errors import ModelUnavailable
 
@@ -25,6 +26,8 @@ _FAILURES: tuple[type[Exception], ...] = (
     failures.NotImplemented,
     failures.RuntimeException,
 )
+
+_Ids = NDArray[np.int32]
 
 
 class OnnxRuntime:
@@ -42,7 +45,7 @@ class OnnxRuntime:
         Raises:
             ModelUnavailable: the network cannot be run, e.g. out of memory.
         """
-        input_ids, attention_mask = pad(batch)
+        input_ids, attention_mask = _pad(batch)
         inputs = {"input_ids": input_ids, "attention_mask": attention_mask}
         try:
             vectors: Vectors = self._session.run(["embedding"], inputs)[0]
@@ -62,3 +65,14 @@ def _open_session(graph: Path) -> Any:
     return onnxruntime.InferenceSession(
         graph, sess_options=options, providers=["CPUExecutionProvider"]
     )
+
+
+def _pad(batch: Sequence[Sequence[int]]) -> tuple[_Ids, _Ids]:
+    """Return the ids padded to the longest list, and a mask that is 1 at real tokens."""
+    shape = (len(batch), max(map(len, batch)))
+    input_ids = np.zeros(shape, np.int32)
+    attention_mask = np.zeros(shape, np.int32)
+    for row, ids in enumerate(batch):
+        input_ids[row, : len(ids)] = ids
+        attention_mask[row, : len(ids)] = 1
+    return input_ids, attention_mask

@@ -1,6 +1,6 @@
 import pytest
 
-from quinion.elements.kinds import find_type
+from quinion.elements.find import find_type
 from quinion.elements.page_layout import Row
 from quinion.model.element import Box, ElementType
 
