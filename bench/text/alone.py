@@ -39,7 +39,7 @@ from quinion.servers.document_store.ingest import EXTENSIONS
 from quinion.servers.document_store.records import (
     CHUNKS,
     REGISTRY,
-    Document,
+    IngestedDocument,
     chunk_records,
     now,
     possible_ids,
@@ -116,7 +116,7 @@ class Stages:
     async def _store(self, file: str) -> None:
         held = self._held[file]
         text = join_pages(held.reading.pages)
-        document = Document(
+        document = IngestedDocument(
             id=next(possible_ids("bench", held.source.sha256)),
             file_path=held.source.path,
             file_hash=held.source.sha256,

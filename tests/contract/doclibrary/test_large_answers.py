@@ -14,7 +14,12 @@ from PIL import Image
 
 from quinion.extract.pdf.mupdf import pymupdf
 from quinion.home import store_place
-from quinion.servers.doclibrary.records import DOCUMENTS, Document, count_types, document_record
+from quinion.servers.doclibrary.records import (
+    DOCUMENTS,
+    LibraryDocument,
+    count_types,
+    document_record,
+)
 from quinion.settings import Settings
 from quinion.store.factory import open_store
 from tests.contract.conftest import NewHome
@@ -56,8 +61,8 @@ def test_a_picture_that_would_be_too_large_is_made_smaller(
     assert max(image.size) > 500
 
 
-def document(number: int) -> Document:
-    return Document(
+def document(number: int) -> LibraryDocument:
+    return LibraryDocument(
         slug=f"document_{number}",
         title=f"{number:04d} " + "title " * 32,
         source_file=f"document {number}.pdf",

@@ -16,7 +16,7 @@ from quinion.servers.doclibrary.records import CONTENT, DOCUMENTS
 from quinion.servers.doclibrary.resources import add_resources
 from quinion.servers.doclibrary.tools import make_cli_tools, make_tools
 from quinion.servers.icons import draw_icon
-from quinion.servers.verifying import fixed_collections, make_verify_tool
+from quinion.servers.maintenance import fixed_collections, make_verify_tool
 
 NAME = "doclibrary"
 

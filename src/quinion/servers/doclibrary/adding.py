@@ -26,7 +26,7 @@ from quinion.servers.doclibrary.library import Library
 from quinion.servers.doclibrary.records import (
     CONTENT,
     DOCUMENTS,
-    Document,
+    LibraryDocument,
     chunk_records,
     count_types,
     document_record,
@@ -53,7 +53,7 @@ class DocumentAdder:
 
     async def add(
         self, file_path: str, progress: Progress
-    ) -> tuple[Document, bool, dict[int, int]]:
+    ) -> tuple[LibraryDocument, bool, dict[int, int]]:
         """Add a PDF.
 
         Returns the document, whether it is new, and if so, the number of invisible characters by
@@ -73,7 +73,9 @@ class DocumentAdder:
             document, hidden = await self._ingest(source, progress)
             return document, True, hidden
 
-    async def _ingest(self, source: Source, progress: Progress) -> tuple[Document, dict[int, int]]:
+    async def _ingest(
+        self, source: Source, progress: Progress
+    ) -> tuple[LibraryDocument, dict[int, int]]:
         engine = self._library.engine
         options = {"ocr": engine.settings.enable_ocr, "extension": source.path.suffix}
         info = await engine.workers.first("describe", path=str(source.real_path), options=options)
@@ -91,7 +93,7 @@ class DocumentAdder:
 
         elements = await find_elements(engine, source, count, second_half)
         await in_thread(check_unchanged, source)
-        draft = Document(
+        draft = LibraryDocument(
             slug="",
             title=info["title"] or source.path.stem,
             source_file=source.path.name,
@@ -105,8 +107,8 @@ class DocumentAdder:
         return document, count_hidden_by_page(reading.pages)
 
     async def _store(
-        self, source: Source, draft: Document, pages: Sequence[Page], elements: list[Element]
-    ) -> Document:
+        self, source: Source, draft: LibraryDocument, pages: Sequence[Page], elements: list[Element]
+    ) -> LibraryDocument:
         library, engine = self._library, self._library.engine
         chunks = await in_thread(lambda: split_pages(pages, engine.counter.starts, CHUNK_TOKENS))
         async with library.writing:

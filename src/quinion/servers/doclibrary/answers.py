@@ -13,7 +13,7 @@ from pydantic import BaseModel, Field
 from quinion.model.record import Hit
 from quinion.model.rows import to_csv, to_markdown
 from quinion.servers.base import Answer, as_json
-from quinion.servers.doclibrary.records import TEXT, Document, Figure
+from quinion.servers.doclibrary.records import TEXT, LibraryDocument, LibraryElement
 from quinion.servers.invisible_text import NOTE, HiddenText, Warnings, is_flagged
 
 SHOWN_CHARACTERS = 300
@@ -29,7 +29,7 @@ class Failed(BaseModel):
 
 
 class Result(BaseModel):
-    """One passage or element that was found."""
+    """One chunk or element that was found."""
 
     type: str = Field(description="`text`, or the type of the element.")
     document_slug: str
@@ -100,7 +100,7 @@ class Details(BaseModel):
     hidden_text: HiddenText = False
 
     @classmethod
-    def of(cls, figure: Figure, document: Document) -> "Details":
+    def of(cls, figure: LibraryElement, document: LibraryDocument) -> "Details":
         """Convert a figure of the library."""
         element = figure.element
         return cls(
@@ -163,7 +163,7 @@ class Listed(BaseModel):
     indexed_elements: ElementCounts
 
     @classmethod
-    def of(cls, document: Document) -> "Listed":
+    def of(cls, document: LibraryDocument) -> "Listed":
         """Convert a document of the library."""
         return cls(
             slug=document.slug,

@@ -6,7 +6,7 @@ from quinion.concurrency import in_thread
 from quinion.ingest.source import hash_file
 from quinion.model.element import ElementType
 from quinion.servers.doclibrary.library import Library
-from quinion.servers.doclibrary.records import CONTENT, TEXT, Document
+from quinion.servers.doclibrary.records import CONTENT, TEXT, LibraryDocument
 
 
 async def find_problems(library: Library) -> list[str]:
@@ -20,7 +20,7 @@ async def find_problems(library: Library) -> list[str]:
             problems.append(f"{slug}: the elements stored are not as many as are listed")
         problems += await in_thread(_check_original, library, document)
     return problems + [
-        f"{slug}: {found[TEXT]} passages and {found.total() - found[TEXT]} elements are stored of "
+        f"{slug}: {found[TEXT]} chunks and {found.total() - found[TEXT]} elements are stored of "
         "a document that is not listed: add it again"
         for slug, found in kinds.items()
         if slug not in documents
@@ -35,7 +35,7 @@ async def _count_kinds(library: Library) -> dict[str, Counter[str]]:
     return kinds
 
 
-def _check_original(library: Library, document: Document) -> list[str]:
+def _check_original(library: Library, document: LibraryDocument) -> list[str]:
     path = library.originals.path(document.sha256)
     if not path.is_file():
         return [f"{document.slug}: its original ({document.source_file}) is gone"]

@@ -27,7 +27,7 @@ from quinion.enrich.vision import HOST, NotDescribed, Remark, Vision
 from quinion.errors import BadSetting
 from quinion.ingest.progress import Progress
 from quinion.servers.doclibrary.library import Library
-from quinion.servers.doclibrary.records import CONTENT, Figure, figure_of, figure_record
+from quinion.servers.doclibrary.records import CONTENT, LibraryElement, figure_of, figure_record
 from quinion.settings import Settings
 
 MAX_PARALLEL = 2
@@ -50,7 +50,7 @@ class Enrichment:
     """Number of answers from the model."""
     remembered: int = 0
     """Number of answers from the cache."""
-    not_described: list[tuple[Figure, str]] = field(default_factory=list)
+    not_described: list[tuple[LibraryElement, str]] = field(default_factory=list)
     """Elements that the model did not describe, with the reason."""
     remaining: int = 0
     """Number of elements left for another run."""
@@ -119,17 +119,17 @@ class _Run:
         self,
         library: Library,
         vision: Vision,
-        figures: list[Figure],
+        figures: list[LibraryElement],
         progress: Progress,
     ) -> None:
         self.result = Enrichment()
         self._library = library
         self._vision = vision
         self._prefix = f"remark {vision.model}, prompt {prompts.VERSION} "
-        self._figures: Iterator[Figure] = iter(figures)
+        self._figures: Iterator[LibraryElement] = iter(figures)
         self._total = len(figures)
         self._progress = progress
-        self._described: list[Figure] = []
+        self._described: list[LibraryElement] = []
         self._skips_in_a_row = 0
 
     async def work(self) -> None:
@@ -169,13 +169,13 @@ class _Run:
             vectors = await in_thread(engine.model.embed, [record.text for record in records])
             await engine.collections.write(lambda write: write.upsert(CONTENT, records, vectors))
 
-    def _skip(self, figure: Figure, error: NotDescribed) -> None:
+    def _skip(self, figure: LibraryElement, error: NotDescribed) -> None:
         self.result.not_described.append((figure, error.message))
         self._skips_in_a_row += 1
         if self._skips_in_a_row >= MAX_SKIPS_IN_A_ROW:
             raise error
 
-    async def _find_remark(self, figure: Figure) -> Remark:
+    async def _find_remark(self, figure: LibraryElement) -> Remark:
         picture = await self._library.show_element(figure)
         task = "latex" if prompts.wants_latex(figure.element) else "description"
         engine = self._library.engine
@@ -191,11 +191,11 @@ class _Run:
         return remark
 
 
-def _is_wanted(figure: Figure) -> bool:
+def _is_wanted(figure: LibraryElement) -> bool:
     return not (figure.latex if prompts.wants_latex(figure.element) else figure.description)
 
 
-def _same(one: Figure, other: Figure) -> bool:
+def _same(one: LibraryElement, other: LibraryElement) -> bool:
     return one.element == other.element and one.document_slug == other.document_slug
 
 

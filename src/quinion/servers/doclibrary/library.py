@@ -24,8 +24,8 @@ from quinion.servers.doclibrary.records import (
     CONTENT,
     DOCUMENTS,
     TEXT,
-    Document,
-    Figure,
+    LibraryDocument,
+    LibraryElement,
     document_of,
     figure_of,
 )
@@ -48,7 +48,7 @@ class Library:
         self.writing = anyio.Lock()
         self._swept = False
 
-    async def documents(self) -> list[Document]:
+    async def documents(self) -> list[LibraryDocument]:
         """All documents, sorted by title."""
         found = map(document_of, await self.engine.collections.get(DOCUMENTS))
         documents = sorted(found, key=lambda document: (document.title.casefold(), document.slug))
@@ -59,7 +59,7 @@ class Library:
             await in_thread(self.pictures.sweep, listed)
         return documents
 
-    async def document(self, slug: str) -> Document:
+    async def document(self, slug: str) -> LibraryDocument:
         """The document with this slug.
 
         Raises:
@@ -72,11 +72,11 @@ class Library:
         near = get_close_matches(slug, [document.slug for document in documents], MAX_SUGGESTIONS)
         raise DocumentMissing(f"Document '{slug}' not found.{_did_you_mean(near)}")
 
-    async def find(self, query: str) -> list[Document]:
+    async def find(self, query: str) -> list[LibraryDocument]:
         """The documents with all words of the query in their slug, title or file name."""
         words = query.casefold().split()
 
-        def fits(document: Document) -> bool:
+        def fits(document: LibraryDocument) -> bool:
             text = " ".join((document.slug, document.title, document.source_file)).casefold()
             return all(word in text for word in words)
 
@@ -85,7 +85,7 @@ class Library:
     async def search(
         self, query: str, limit: int, slug: str | None, kinds: Sequence[str] | None
     ) -> list[Hit]:
-        """Semantic search for passages and elements.
+        """Semantic search for chunks and elements.
 
         Raises:
             DocumentMissing: there is no document with this slug.
@@ -102,14 +102,14 @@ class Library:
         )
         return found.hits
 
-    async def elements(self, slug: str) -> list[Figure]:
+    async def elements(self, slug: str) -> list[LibraryElement]:
         """The elements of a document, in document order."""
         await self.document(slug)
         where = all_of({"document_slug": slug}, {"kind": {"$ne": TEXT}})
         figures = map(figure_of, await self.engine.collections.get(CONTENT, where=where))
         return sorted(figures, key=lambda figure: int(figure.id.rpartition(":")[2]))
 
-    async def element(self, slug: str, label: str, page: int | None) -> Figure:
+    async def element(self, slug: str, label: str, page: int | None) -> LibraryElement:
         """The element with this label, on `page` if given.
 
         Raises:
@@ -131,7 +131,7 @@ class Library:
             )
         return found[0]
 
-    async def show_element(self, figure: Figure) -> bytes:
+    async def show_element(self, figure: LibraryElement) -> bytes:
         """A PNG of the element: its rendered LaTeX if possible, else a crop of the page.
 
         Raises:
@@ -147,7 +147,7 @@ class Library:
         with _name_original(document):
             return await self.pictures.crop(path, document.sha256, page, box)
 
-    async def show_page(self, document: Document, number: int) -> bytes:
+    async def show_page(self, document: LibraryDocument, number: int) -> bytes:
         """A PNG of a page.
 
         Raises:
@@ -162,7 +162,7 @@ class Library:
         with _name_original(document):
             return await self.pictures.page(path, document.sha256, number)
 
-    async def remove(self, slug: str) -> Document:
+    async def remove(self, slug: str) -> LibraryDocument:
         """Remove a document from the library, with its original and cached images.
 
         Raises:
@@ -194,7 +194,7 @@ class Library:
             raise
         await in_thread(self.originals.mark_listed, sha256)
 
-    async def _original(self, document: Document) -> str:
+    async def _original(self, document: LibraryDocument) -> str:
         path = self.originals.path(document.sha256)
         if not await in_thread(path.is_file):
             raise OriginalMissing(
@@ -206,7 +206,7 @@ class Library:
 
 
 @contextmanager
-def _name_original(document: Document) -> Iterator[None]:
+def _name_original(document: LibraryDocument) -> Iterator[None]:
     """Replace the hash in error messages about the stored copy by the original file name."""
     try:
         yield
@@ -216,7 +216,11 @@ def _name_original(document: Document) -> Iterator[None]:
 
 
 def _describe_missing(
-    slug: str, label: str, page: int | None, named: Sequence[Figure], elements: Sequence[Figure]
+    slug: str,
+    label: str,
+    page: int | None,
+    named: Sequence[LibraryElement],
+    elements: Sequence[LibraryElement],
 ) -> str:
     where = f" on page {page}" if page is not None else ""
     message = f"Element '{label}' not found in document '{slug}'{where}."

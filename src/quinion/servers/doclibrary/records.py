@@ -27,7 +27,7 @@ EMBEDDED_CHARACTERS = 1_200
 
 
 @dataclass(frozen=True, slots=True)
-class Document:
+class LibraryDocument:
     """A document of the library."""
 
     slug: str
@@ -48,7 +48,7 @@ class Document:
 
 
 @dataclass(frozen=True, slots=True)
-class Figure:
+class LibraryElement:
     """A stored element, with its description and LaTeX from a vision model, if any.
 
     `has_hidden` marks elements from a page with invisible text.
@@ -81,7 +81,7 @@ def count_types(elements: Iterable[Element]) -> dict[str, int]:
     return {f"{kind}s": counted[kind] for kind in ElementType}
 
 
-def document_record(document: Document) -> Record:
+def document_record(document: LibraryDocument) -> Record:
     """The stored form of a document, an entry in the list of documents."""
     return Record(
         id=document.slug,
@@ -98,10 +98,10 @@ def document_record(document: Document) -> Record:
     )
 
 
-def document_of(record: Record) -> Document:
+def document_of(record: Record) -> LibraryDocument:
     """Read a record written by `document_record`."""
     metadata = record.metadata
-    return Document(
+    return LibraryDocument(
         slug=record.id,
         title=str(metadata["title"]),
         source_file=str(metadata["source_file"]),
@@ -132,15 +132,15 @@ def chunk_records(slug: str, chunks: Sequence[FileChunk]) -> list[Record]:
 
 def figures_of(
     slug: str, elements: Iterable[Element], hidden: Collection[int] = ()
-) -> list[Figure]:
+) -> list[LibraryElement]:
     """Give each element an id; `hidden` are the pages with invisible text."""
     return [
-        Figure(f"{slug}:element:{index}", slug, element, has_hidden=element.page in hidden)
+        LibraryElement(f"{slug}:element:{index}", slug, element, has_hidden=element.page in hidden)
         for index, element in enumerate(elements)
     ]
 
 
-def figure_record(figure: Figure) -> Record:
+def figure_record(figure: LibraryElement) -> Record:
     """The stored form of an element; searches match its `text`."""
     element = figure.element
     return Record(
@@ -160,10 +160,10 @@ def figure_record(figure: Figure) -> Record:
     )
 
 
-def figure_of(record: Record) -> Figure:
+def figure_of(record: Record) -> LibraryElement:
     """Read a record written by `figure_record`."""
     metadata = record.metadata
-    return Figure(
+    return LibraryElement(
         id=record.id,
         document_slug=str(metadata["document_slug"]),
         element=element_of_json(json.loads(str(metadata["element"]))),
@@ -173,7 +173,7 @@ def figure_of(record: Record) -> Figure:
     )
 
 
-def searchable_text(figure: Figure) -> str:
+def searchable_text(figure: LibraryElement) -> str:
     """The text by which an element is found, the most specific parts first."""
     element = figure.element
     parts = [element.caption or element.label, figure.description, element.context, element.text]

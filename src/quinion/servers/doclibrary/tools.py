@@ -45,7 +45,7 @@ from quinion.servers.doclibrary.answers import (
 )
 from quinion.servers.doclibrary.enriching import Enricher
 from quinion.servers.doclibrary.library import Library
-from quinion.servers.doclibrary.records import Document
+from quinion.servers.doclibrary.records import LibraryDocument
 from quinion.servers.invisible_text import NOTE, warn
 from quinion.servers.response_size import how_many_fit
 
@@ -285,7 +285,7 @@ def _check_type(element_type: str) -> ElementType:
         ) from error
 
 
-def _sort(documents: list[Document], key: str) -> list[Document]:
+def _sort(documents: list[LibraryDocument], key: str) -> list[LibraryDocument]:
     """Sort documents, which come sorted by title: newest or longest first."""
     if key == "title":
         return documents

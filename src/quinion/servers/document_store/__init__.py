@@ -11,7 +11,6 @@ from pydantic import BaseModel
 from quinion.engine import Engine
 from quinion.errors import ExtractionFailed, FileMissing, FileUnreadable, ToolMissing
 from quinion.servers.auth import Refusal
-from quinion.servers.backing_up import make_backup_tool
 from quinion.servers.base import ContractServer
 from quinion.servers.document_store.answers import Failed
 from quinion.servers.document_store.check import find_problems
@@ -19,13 +18,13 @@ from quinion.servers.document_store.records import CHUNKS, REGISTRY
 from quinion.servers.document_store.resources import add_resources
 from quinion.servers.document_store.tools import make_tools
 from quinion.servers.icons import draw_icon
-from quinion.servers.verifying import fixed_collections, make_verify_tool
+from quinion.servers.maintenance import fixed_collections, make_backup_tool, make_verify_tool
 
 NAME = "document-store"
 
 INSTRUCTIONS = """\
 Documents of planning applications: statements, assessments, reports, plans.
-To answer a question, find passages by meaning with `search_application_docs`; narrow it with \
+To answer a question, search by meaning with `search_application_docs`; narrow it with \
 `application_ref` and `document_types`. To see what an application has, or to get a document's id, \
 call `list_ingested_documents`; to read one whole, `get_document_text`. A file that is not there \
 yet is taken in with `ingest_document`. The prompt review_application leads through a whole review.

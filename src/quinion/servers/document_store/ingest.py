@@ -29,7 +29,7 @@ from quinion.servers.document_store.document_type import DocumentType
 from quinion.servers.document_store.records import (
     CHUNKS,
     REGISTRY,
-    Document,
+    IngestedDocument,
     chunk_records,
     now,
     possible_ids,
@@ -111,8 +111,8 @@ class Ingestion:
         return None
 
     async def _store(
-        self, draft: Document, text: str, chunks: Sequence[Chunk], vectors: Vectors
-    ) -> Document:
+        self, draft: IngestedDocument, text: str, chunks: Sequence[Chunk], vectors: Vectors
+    ) -> IngestedDocument:
         document = replace(draft, id=await self._reserve_id(draft))
 
         def store(write: Write) -> None:
@@ -128,7 +128,7 @@ class Ingestion:
             self._reserved_ids.discard(document.id)
         return document
 
-    async def _reserve_id(self, draft: Document) -> str:
+    async def _reserve_id(self, draft: IngestedDocument) -> str:
         """Reserve the shortest id that no stored or concurrent document has."""
         for candidate in possible_ids(draft.application_ref, draft.file_hash):
             if candidate in self._reserved_ids:
@@ -164,9 +164,9 @@ def _draft_document(
     document_type: DocumentType | None,
     reading: ExtractedDocument,
     chunk_count: int,
-) -> Document:
+) -> IngestedDocument:
     """Describe the document as read; it receives its id when it is stored."""
-    return Document(
+    return IngestedDocument(
         id="",
         file_path=source.path,
         file_hash=source.sha256,
@@ -179,7 +179,7 @@ def _draft_document(
     )
 
 
-def _is_same_file(document: Document, metadata: Metadata) -> bool:
+def _is_same_file(document: IngestedDocument, metadata: Metadata) -> bool:
     return (document.file_hash, document.application_ref) == (
         metadata["file_hash"],
         metadata["application_ref"],

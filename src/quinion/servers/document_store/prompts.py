@@ -33,7 +33,7 @@ whatever else it has), find the policies with \
 `search_policy(query=..., effective_date="{day}")`. Always give the date: text that was \
 superseded by then, or came later, does not count.
 4. Read each policy that you rely on with `get_policy_section`, by the source, section_ref and \
-revision_id of the result. A passage alone may lack the exception that follows it.
+revision_id of the result. A chunk alone may lack the exception that follows it.
 5. For each requirement, look for the evidence with \
 `search_application_docs(query=..., application_ref="{ref}")`. Look for what speaks against the \
 proposal as well.

@@ -20,7 +20,7 @@ MIN_PREFIX_LENGTH = 6
 
 
 @dataclass(frozen=True, slots=True)
-class Document:
+class IngestedDocument:
     """Ingested document, as recorded in the registry."""
 
     id: str
@@ -58,7 +58,7 @@ def select_document(document_id: str) -> list[Selector]:
     ]
 
 
-def chunk_records(document: Document, text: str, chunks: Sequence[Chunk]) -> list[Record]:
+def chunk_records(document: IngestedDocument, text: str, chunks: Sequence[Chunk]) -> list[Record]:
     """Build the stored records of a document's chunks.
 
     `char_start`, `gap_before` and the hidden-text flag are additions to the contract. The first
@@ -89,7 +89,7 @@ def chunk_records(document: Document, text: str, chunks: Sequence[Chunk]) -> lis
     ]
 
 
-def registry_record(document: Document) -> Record:
+def registry_record(document: IngestedDocument) -> Record:
     """Build the registry record of a document."""
     return Record(
         id=document.id,

@@ -15,7 +15,7 @@ from quinion.servers.docvec.index import Index
 from quinion.servers.docvec.resources import add_resources
 from quinion.servers.docvec.tools import make_tools
 from quinion.servers.icons import draw_icon
-from quinion.servers.verifying import make_verify_tool
+from quinion.servers.maintenance import make_verify_tool
 
 NAME = "docvec"
 

@@ -14,13 +14,13 @@ from quinion.ingest.policies import KnowledgeBase
 from quinion.servers.auth import Refusal
 from quinion.servers.base import ContractServer
 from quinion.servers.icons import draw_icon
+from quinion.servers.maintenance import fixed_collections, make_verify_tool
 from quinion.servers.policy_kb import records
 from quinion.servers.policy_kb.answers import Failed
 from quinion.servers.policy_kb.check import find_problems, repair
 from quinion.servers.policy_kb.records import CHUNKS
 from quinion.servers.policy_kb.resources import add_resources
 from quinion.servers.policy_kb.tools import make_cli_tools, make_tools
-from quinion.servers.verifying import fixed_collections, make_verify_tool
 from quinion.store.policies import open_registry
 
 NAME = "policy-kb"

@@ -25,7 +25,7 @@ from quinion.servers import doclibrary
 from quinion.servers.doclibrary.adding import DocumentAdder
 from quinion.servers.doclibrary.enriching import MAX_SKIPS_IN_A_ROW, Enricher, Enrichment
 from quinion.servers.doclibrary.library import Library
-from quinion.servers.doclibrary.records import Figure
+from quinion.servers.doclibrary.records import LibraryElement
 from quinion.settings import Settings
 from quinion.store.embedded.store import EmbeddedStore
 from tests.element_documents import Paper
@@ -388,7 +388,7 @@ async def test_the_key_is_in_no_log(
 # Formulas.
 
 
-async def equation(library: Library) -> Figure:
+async def equation(library: Library) -> LibraryElement:
     return await library.element(SLUG, "(1)", None)
 
 

@@ -13,8 +13,8 @@ from quinion.errors import InvalidInput
 from quinion.model.element import Box, Element, ElementType
 from quinion.servers.doclibrary.records import (
     EMBEDDED_CHARACTERS,
-    Document,
-    Figure,
+    LibraryDocument,
+    LibraryElement,
     count_types,
     document_of,
     document_record,
@@ -28,8 +28,8 @@ from quinion.servers.doclibrary.tools import _sort
 BOX = Box(1.0, 2.0, 30.5, 40.25)
 
 
-def document(slug: str, title: str = "", pages: int = 1, day: int = 1) -> Document:
-    return Document(
+def document(slug: str, title: str = "", pages: int = 1, day: int = 1) -> LibraryDocument:
+    return LibraryDocument(
         slug=slug,
         title=title or slug,
         source_file=f"{slug}.pdf",
@@ -84,7 +84,7 @@ def test_an_element_is_read_as_it_was_written_and_has_an_id_of_its_own() -> None
     ]
     figures = figures_of("maps", elements)
     assert len({figure.id for figure in figures}) == 2
-    described = Figure(figures[1].id, "maps", elements[1], "Energy.", "E = mc^2")
+    described = LibraryElement(figures[1].id, "maps", elements[1], "Energy.", "E = mc^2")
     hiding = replace(described, has_hidden=True)
     for figure in (*figures, described, hiding):
         assert figure_of(figure_record(figure)) == figure

@@ -8,7 +8,7 @@ from pydantic import BaseModel, Field
 from quinion.engine import Engine
 from quinion.servers.auth import Refusal
 from quinion.servers.base import Answer, ContractServer, make_tool
-from quinion.servers.verifying import fixed_collections, make_verify_tool
+from quinion.servers.maintenance import fixed_collections, make_verify_tool
 from quinion.store.base import Selector
 
 NOTES = "toy_notes"

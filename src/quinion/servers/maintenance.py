@@ -1,7 +1,10 @@
-"""The `verify` tool for the command line: check and repair a server's data.
+"""Maintenance tools for the command line: `verify` and `back_up`.
 
 The integrity of the store is checked here for every server. Each server's own `check` module
 verifies that its records are consistent.
+
+An archive is always written inside the home, so a client cannot choose where files are written.
+The command moves it from there.
 """
 
 from collections.abc import Awaitable, Callable, Sequence
@@ -92,3 +95,19 @@ def fixed_collections(*collections: str) -> NameCollections:
         return collections
 
     return name
+
+
+class BackedUp(BaseModel):
+    """Path of the archive."""
+
+    path: str
+
+
+def make_backup_tool(engine: Engine) -> Tool:
+    """Create the tool. Only one server per home needs to offer it."""
+
+    async def back_up() -> BackedUp:
+        """Write a backup of the entire home into one file inside the home."""
+        return BackedUp(path=str(await engine.back_up()))
+
+    return make_tool(back_up, title="Back up", read_only=False)
