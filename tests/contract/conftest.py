@@ -2,13 +2,16 @@
 
 import os
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 
 from quinion.embed.local.weights import prepare
-from tests.contract.local import Shared, share
+from quinion.servers.registry import CATALOG
+from tests.contract.local import Shared, run_local, share
 from tests.contract.process import Home
+from tests.contract.session import Session
 
 NewHome = Callable[[], Home]
 
@@ -35,13 +38,23 @@ def shared(models: Path) -> Iterator[Shared]:
 
 @pytest.fixture(scope="session")
 def new_home(tmp_path_factory: pytest.TempPathFactory, models: Path) -> NewHome:
-    """Factory of homes that contain only the model."""
+    """Factory of homes that contain only the model, and are not mirrored to Chroma."""
 
     def make() -> Home:
         files = tmp_path_factory.mktemp("files")
-        home = Home(files / "home", files)
+        home = Home(files / "home", files, mirrored=False)
         home.path.mkdir()
         (home.path / "models").symlink_to(models)
         return home
 
     return make
+
+
+@pytest.fixture(scope="module")
+def sessions(shared: Shared, new_home: NewHome) -> Iterator[dict[str, Session]]:
+    """A session with each server of the catalog, by name."""
+    with ExitStack() as stack:
+        servers = {
+            name: stack.enter_context(run_local(shared, name, new_home())) for name in CATALOG
+        }
+        yield {name: stack.enter_context(server.session()) for name, server in servers.items()}

@@ -104,13 +104,9 @@ def run_local(
     *,
     store: VectorStore | None = None,
 ) -> Iterator[LocalServer]:
-    """Run a server of the catalog on its own engine.
-
-    The store is not mirrored unless the variables say so: Chroma would take a process of its own.
-    """
-    given = {"QUINION_MIRROR": "off", **(variables or {})}
+    """Run a server of the catalog on its own engine."""
     entry = find_server(name)
-    settings = Settings.from_environment(home.environment(given))
+    settings = Settings.from_environment(home.environment(variables or {}))
     log_path = home.files / "server.log"
     with ExitStack() as stack:
         stack.enter_context(_log_to(log_path))

@@ -31,13 +31,20 @@ STOPPING_S = 30.0
 Variables = Mapping[str, str | None]
 """Environment variables; None removes a default of the test servers."""
 
+MIRRORED: Variables = {"QUINION_MIRROR": "on"}
+"""The store is mirrored to Chroma, whatever the home says."""
+
 
 @dataclass(frozen=True)
 class Home:
-    """A folder for QUINION_HOME, with space beside it for a test's files and logs."""
+    """A folder for QUINION_HOME, with space beside it for a test's files and logs.
+
+    The mirror of its store is a process that takes some seconds, so most tests do without.
+    """
 
     path: Path
     files: Path
+    mirrored: bool = True
 
     @property
     def chroma(self) -> Path:
@@ -75,6 +82,7 @@ class Home:
             "QUINION_HOME": str(self.path),
             "QUINION_IDLE_SECONDS": "0",
             "CHROMA_PERSIST_DIR": str(self.chroma),
+            "QUINION_MIRROR": "on" if self.mirrored else "off",
             **variables,
         }
         return {name: value for name, value in given.items() if value is not None}

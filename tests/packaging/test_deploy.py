@@ -17,8 +17,7 @@ import yaml  # type: ignore[import-untyped]
 
 from deploy.bundle import ROOT
 from quinion.store.policies import open_registry
-from tests.contract.policy_kb.asking import find, ingest_well, revise
-from tests.contract.policy_kb.conftest import register
+from tests.contract.policy_kb.asking import find, ingest_well, register, revise
 from tests.contract.process import Home, HttpServer, run_http
 from tests.documents import PROSE, Text, make_pdf
 

@@ -13,8 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from quinion.store.policies import open_registry
-from tests.contract.policy_kb.asking import revise
-from tests.contract.policy_kb.conftest import register
+from tests.contract.policy_kb.asking import register, revise
 from tests.contract.policy_kb.policies import leaflet
 from tests.contract.process import Home
 from tests.documents import PROSE, Text, make_pdf

@@ -168,33 +168,3 @@ def test_a_list_refuses_wrong_arguments(session: Session) -> None:
     assert "The query is empty" in failed(session, "find_document", query=" ")
     message = failed(session, "get_document_info", document_slug="Survey")
     assert message == "Document 'Survey' not found. Did you mean: survey?"
-
-
-@pytest.mark.parametrize(
-    ("tool", "arguments", "word"),
-    [
-        ("search_documents", {}, "query"),
-        ("search_documents", {"query": 5}, "query"),
-        ("search_documents", {"query": "x" * 30_000}, "query"),
-        ("search_documents", {"query": "x", "element_type": "table"}, "element_type"),
-        ("get_element_image", {"document_slug": SURVEY}, "element_label"),
-        ("get_element_details", {"document_slug": SURVEY, "element_label": None}, "element_label"),
-        ("get_page_image", {"document_slug": SURVEY}, "page_number"),
-        ("get_page_image", {"document_slug": SURVEY, "page_number": "first"}, "page_number"),
-        ("get_page_image", {"document_slug": SURVEY, "page_number": 1.5}, "page_number"),
-        ("get_document_info", {"slug": SURVEY}, "slug"),
-        ("list_documents", {"verbose": True}, "verbose"),
-    ],
-)
-def test_wrong_arguments_are_named(
-    session: Session, tool: str, arguments: dict[str, object], word: str
-) -> None:
-    message = failed(session, tool, **arguments)
-    assert word in message
-    assert tool in message
-
-
-def test_an_unknown_tool_is_refused_and_the_tools_are_named(session: Session) -> None:
-    message = failed(session, "delete_everything")
-    assert all(tool in message for tool in session.tools)
-    assert "add_document" not in message

@@ -15,7 +15,7 @@ from tests.contract.document_store.asking import (
     list_documents,
     refusal,
 )
-from tests.contract.session import Answer, Session
+from tests.contract.session import Session
 from tests.documents import (
     PROSE,
     Scan,
@@ -175,37 +175,3 @@ def test_a_file_that_disappears_while_it_is_read(session: Session, folder: Path)
 def test_an_empty_reference(session: Session, folder: Path, ref: str) -> None:
     answer = ingest(session, text_pdf(folder / "a.pdf", PROSE), ref)
     assert "application_ref" in refusal(answer, "invalid_input")
-
-
-def test_an_unknown_tool(session: Session) -> None:
-    message = refusal(session.call("delete_everything", really=True), "invalid_input")
-    assert "delete_everything" in message
-    assert all(tool in message for tool in session.tools)
-
-
-@pytest.mark.parametrize(
-    ("tool", "arguments", "word"),
-    [
-        ("ingest_document", {}, "file_path"),
-        ("ingest_document", {"file_path": "/a.pdf"}, "application_ref"),
-        ("ingest_document", {"file_path": 7, "application_ref": "X"}, "file_path"),
-        ("ingest_document", {"file_path": None, "application_ref": "X"}, "file_path"),
-        ("ingest_document", {"file_path": "/a", "application_ref": "X", "force": 1}, "force"),
-        ("search_application_docs", {}, "query"),
-        ("search_application_docs", {"query": ["bats"]}, "query"),
-        ("search_application_docs", {"query": "bats", "document_types": "other"}, "document_types"),
-        ("search_application_docs", {"query": "bats", "document_types": [1]}, "document_types"),
-        ("search_application_docs", {"query": "bats", "limit": 3}, "limit"),
-        ("get_document_text", {}, "document_id"),
-        ("get_document_text", {"document_id": "x", "page": 1}, "page"),
-        ("get_document_text", {"document_id": "x", "without_overlap": "maybe"}, "without_overlap"),
-        ("list_ingested_documents", {}, "application_ref"),
-        ("list_ingested_documents", {"ref": "X"}, "ref"),
-    ],
-)
-def test_wrong_arguments_are_named(
-    session: Session, tool: str, arguments: Answer, word: str
-) -> None:
-    message = refusal(session.call(tool, **arguments), "invalid_input")
-    assert word in message
-    assert tool in message

@@ -14,7 +14,7 @@ from tests.contract.document_store.asking import (
     list_documents,
     refusal,
 )
-from tests.contract.process import Home, run_http, run_stdio
+from tests.contract.process import MIRRORED, Home, run_http, run_stdio
 from tests.contract.session import Session
 from tests.documents import (
     PROSE,
@@ -184,7 +184,7 @@ def test_a_model_that_is_missing_is_an_error_that_says_what_to_do(
 
 
 def test_a_chroma_server_that_is_down_costs_no_call(fresh_home: Home, tmp_path: Path) -> None:
-    variables = {"CHROMA_URL": "http://127.0.0.1:9"}
+    variables = {"CHROMA_URL": "http://127.0.0.1:9", **MIRRORED}
     with run_http(fresh_home, variables) as server, server.session() as session:
         ingest_well(session, text_pdf(tmp_path / "Letter.pdf", PROSE))
         assert len(find(session, "bicycles")) == 1

@@ -11,7 +11,7 @@ import pytest
 from mcp import MCPError
 
 from tests.contract.conftest import NewHome
-from tests.contract.document_store.asking import CHUNKS, REGISTRY, refusal
+from tests.contract.document_store.asking import CHUNKS, REGISTRY
 from tests.contract.folder import Entry, put
 from tests.contract.local import LocalServer, Serve
 from tests.contract.resources import addresses, complete, read_json, unfilled
@@ -214,8 +214,3 @@ def test_a_huge_argument_of_a_prompt_does_not_come_back_huge(server: LocalServer
             assert len(unfilled(session, prompt, **arguments)) < 10_000
         arguments = {"application_ref": "1", "validation_date": "2025-01-01", huge: "x"}
         assert len(unfilled(session, "review_application", **arguments)) < 10_000
-
-
-def test_a_huge_tool_name_does_not_come_back_huge(server: LocalServer) -> None:
-    with server.session("legacy") as session:
-        assert len(refusal(session.call("x" * MIB), "invalid_input")) < 10_000

@@ -17,7 +17,6 @@ from tests.contract.document_store.asking import (
 from tests.contract.local import LocalServer
 from tests.contract.resources import (
     addresses,
-    check_icon,
     complete,
     fill,
     prompts,
@@ -198,10 +197,6 @@ def test_a_prompt_with_a_wrong_argument_says_so(
 
 def test_an_unknown_prompt_names_those_that_there_are(session: Session) -> None:
     assert "The prompts are: review_application." in unfilled(session, "write_a_poem")
-
-
-def test_the_server_has_an_icon(session: Session) -> None:
-    check_icon(session)
 
 
 def test_a_tool_says_that_it_begins_and_that_it_has_ended(stock: Stock) -> None:

@@ -1,10 +1,6 @@
 """Starting a server: where it listens, and when it refuses to start."""
 
-import re
-import socket
 from pathlib import Path
-
-import pytest
 
 from tests.contract.document_store.asking import list_documents
 from tests.contract.process import (
@@ -37,17 +33,6 @@ def test_quinion_serve_is_the_same_server_and_its_port_option_counts_more(fresh_
             assert list_documents(session) == []
 
 
-def test_the_port_is_3002_if_nothing_is_said(fresh_home: Home) -> None:
-    # Another program of this machine may have it; then the refusal names it.
-    with socket.socket() as probe:
-        is_free = probe.connect_ex(("127.0.0.1", 3002)) != 0
-    if is_free:
-        with run_http(fresh_home, command=("document-store-mcp", "--http")) as server:
-            assert server.address == "http://127.0.0.1:3002"
-    else:
-        assert "127.0.0.1:3002" in run_to_end(fresh_home, {}, "--http").stderr
-
-
 def test_a_taken_port_is_named_and_nothing_is_started(
     fresh_home: Home, http_server: HttpServer
 ) -> None:
@@ -56,37 +41,6 @@ def test_a_taken_port_is_named_and_nothing_is_started(
     assert ended.returncode == BAD_SETTING
     assert f"127.0.0.1:{port}" in ended.stderr.splitlines()[-1]
     assert "Traceback" not in ended.stderr
-
-
-@pytest.mark.parametrize(
-    ("variable", "value"),
-    [
-        ("DOCUMENT_STORE_PORT", "99999"),
-        ("DOCUMENT_STORE_PORT", "three"),
-        ("ENABLE_OCR", "perhaps"),
-        ("IMAGE_RATIO_THRESHOLD", "1.5"),
-        ("IMAGE_RATIO_THRESHOLD", "nan"),
-        ("QUINION_WORKERS", "0"),
-        ("CHROMA_URL", "ftp://example.org"),
-        ("CHROMA_PERSIST_DIR", "/dev/null/chroma"),
-        ("QUINION_HOME", "/dev/null/home"),
-    ],
-)
-def test_a_bad_setting_refuses_to_start_and_is_named(
-    fresh_home: Home, variable: str, value: str
-) -> None:
-    ended = run_to_end(fresh_home, {variable: value}, "--http", "--port", "0")
-    assert ended.returncode == BAD_SETTING
-    assert ended.stdout == ""
-    [line] = ended.stderr.splitlines()
-    assert re.search(rf"\b{variable}\b", line)
-
-
-def test_a_bad_setting_refuses_to_start_on_stdio_too(fresh_home: Home) -> None:
-    ended = run_to_end(fresh_home, {"ENABLE_OCR": "perhaps"})
-    assert ended.returncode == BAD_SETTING
-    assert ended.stdout == ""
-    assert "ENABLE_OCR" in ended.stderr
 
 
 def test_an_unknown_server_is_refused_with_those_that_exist(fresh_home: Home) -> None:

@@ -28,7 +28,7 @@ from tests.contract.document_store.asking import (
 )
 from tests.contract.folder import DIMENSIONS, Entry
 from tests.contract.local import Serve
-from tests.contract.process import Home, run_http
+from tests.contract.process import MIRRORED, Home, run_http
 from tests.contract.session import Answer, Session
 from tests.documents import PROSE, AnyPage, Scan, Text, make_pdf, page_text
 
@@ -71,7 +71,7 @@ def home(new_home: NewHome) -> Home:
 @pytest.fixture(scope="module")
 def kept(home: Home, files: Path, outside: socket.socket) -> Kept:
     proxy = f"http://127.0.0.1:{outside.getsockname()[1]}"
-    variables = dict.fromkeys(("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"), proxy)
+    variables = {**dict.fromkeys(("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"), proxy), **MIRRORED}
     pages: list[AnyPage] = [
         *(Text("\n".join([subject, PROSE, PROSE])) for subject in SUBJECTS),
         Scan(f"The last page is a scan.\n{PROSE}"),

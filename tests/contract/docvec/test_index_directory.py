@@ -171,3 +171,15 @@ def test_what_stands_in_very_many_files_does_not_hide_the_rest(
     found = sum(hit["content"] == text.strip() for hit, text in zip(hits, others, strict=True))
     # Equal texts have equal vectors, on which Chroma's graph falls apart.
     assert found == len(others)
+
+
+def test_progress_is_reported(empty: Session, folder: Path) -> None:
+    write(folder, {f"{n}.txt": f"Text number {n}.\n" for n in range(70)})
+    job = empty.start("index_directory", dir_path=str(folder))
+    assert counts(done(job.result())) == (70, 0, 0)
+    assert [step for step, _, _ in job.progress] == [0, 64, 70]
+    assert {total for _, total, _ in job.progress} == {70}
+    # When all is known already, that is said as well.
+    job = empty.start("index_directory", dir_path=str(folder))
+    assert counts(done(job.result())) == (0, 70, 0)
+    assert job.progress == [(70, 70, "70 of 70 files are indexed already")]

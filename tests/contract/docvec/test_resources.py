@@ -23,7 +23,6 @@ from tests.contract.local import LocalServer, Serve
 from tests.contract.process import Home
 from tests.contract.resources import (
     addresses,
-    check_icon,
     complete,
     fill,
     prompts,
@@ -170,10 +169,6 @@ def test_a_prompt_with_a_wrong_argument_says_so(
     session: Session, arguments: dict[str, str], words: str
 ) -> None:
     assert words in unfilled(session, "answer_from_folder", **arguments)
-
-
-def test_the_server_has_an_icon(session: Session) -> None:
-    check_icon(session)
 
 
 def test_a_tool_says_that_it_begins_and_that_it_has_ended(stock: Stock) -> None:

@@ -1,10 +1,11 @@
 """What the tests of this contract ask over and over, and the shapes that it prescribes."""
 
 from datetime import UTC, date, datetime
+from itertools import count
 from pathlib import Path
 from typing import Any
 
-from quinion.model.policy import RevisionDraft
+from quinion.model.policy import PolicyCategory, PolicyDraft, RevisionDraft
 from quinion.store.policies import PolicyRegistry
 from tests.contract.session import Answer, Session
 
@@ -66,9 +67,19 @@ CHUNK_FIELDS = {
 }
 
 
+_sources = count(1)
+
+
 def today() -> date:
     """As the server counts days."""
     return datetime.now(UTC).date()
+
+
+def register(registry: PolicyRegistry, title: str = "A policy of tests") -> str:
+    """Register a policy of a source that no other has."""
+    source = f"TEST_{next(_sources)}"
+    registry.create_policy(PolicyDraft(source, title, PolicyCategory.LOCAL_GUIDANCE))
+    return source
 
 
 def revise(

@@ -11,12 +11,12 @@ from pathlib import Path
 
 import pytest
 
-from quinion.model.policy import SEED_POLICIES, PolicyCategory, PolicyDraft
+from quinion.model.policy import SEED_POLICIES
 from quinion.store.policies import PolicyRegistry
 from tests.contract.conftest import NewHome
 from tests.contract.local import LocalServer, Shared
 from tests.contract.policy_kb import policies
-from tests.contract.policy_kb.asking import ingest_well, revise
+from tests.contract.policy_kb.asking import ingest_well, register, revise
 from tests.contract.policy_kb.serving import Place
 from tests.contract.process import Home
 from tests.contract.session import Session
@@ -26,7 +26,6 @@ DATABASES = 64
 
 NewPlace = Callable[[str], Place]
 
-_sources = count(1)
 _databases = count(1)
 
 
@@ -123,10 +122,3 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def fresh_home(new_home: NewHome) -> Home:
     """A home of a test's own, for a server with other settings."""
     return new_home()
-
-
-def register(registry: PolicyRegistry, title: str = "A policy of tests") -> str:
-    """Register a policy of a source that no other has."""
-    source = f"TEST_{next(_sources)}"
-    registry.create_policy(PolicyDraft(source, title, PolicyCategory.LOCAL_GUIDANCE))
-    return source

@@ -33,7 +33,7 @@ from tests.contract.policy_kb.conftest import NewPlace
 from tests.contract.policy_kb.policies import leaflet
 from tests.contract.policy_kb.serving import AGREE, Place
 from tests.contract.policy_kb.storing import foreign_chunk
-from tests.contract.process import HttpServer
+from tests.contract.process import MIRRORED, HttpServer
 from tests.contract.session import Session
 from tests.documents import truncated_pdf
 
@@ -122,7 +122,7 @@ def test_registry_and_texts_agree_after_many_operations(place: Place, files: lis
     with place.registry() as registry:
         for source in SOURCES:
             registry.create_policy(PolicyDraft(source, source, PolicyCategory.LOCAL_PLAN))
-        with place.serve_stdio() as session:
+        with place.serve_stdio(MIRRORED) as session:
             operator = Operator(session, registry, files)
             for _ in range(STEPS):
                 operator.act()
@@ -155,8 +155,7 @@ def test_the_check_finds_what_does_not_agree(new_place: NewPlace) -> None:
         registry.update_revision("ALPHA", revision_id, RevisionUpdate(chunk_count=5))
     chunks = [foreign_chunk("ALPHA", revision_id, index) for index in range(6)]
     orphan = foreign_chunk("ALPHA", "gone", 0)
-    folder.write(place.home.chroma, {"policy_docs": [*chunks, orphan]})
-    place.home.import_chroma()
+    folder.put(place.home, {"policy_docs": [*chunks, orphan]})
     ended = place.run("policy", "check", "--json")
     assert ended.returncode == 1, ended.stderr
     first, second = sorted(json.loads(ended.stdout)["problems"])

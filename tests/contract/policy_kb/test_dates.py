@@ -14,10 +14,10 @@ from tests.contract.policy_kb.asking import (
     ingest_well,
     list_revisions,
     refusal,
+    register,
     revise,
     today,
 )
-from tests.contract.policy_kb.conftest import register
 from tests.contract.policy_kb.policies import leaflet
 from tests.contract.session import Session
 

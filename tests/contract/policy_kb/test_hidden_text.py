@@ -12,10 +12,10 @@ from tests.contract.policy_kb.asking import (
     chunks_of,
     ingest,
     ingest_well,
+    register,
     revise,
 )
 from tests.contract.policy_kb.asking import read as read_section
-from tests.contract.policy_kb.conftest import register
 from tests.contract.policy_kb.policies import leaflet
 from tests.contract.resources import read
 from tests.contract.session import Answer, Session

@@ -21,10 +21,10 @@ from tests.contract.policy_kb.asking import (
     list_revisions,
     read,
     refusal,
+    register,
     remove,
     revise,
 )
-from tests.contract.policy_kb.conftest import register
 from tests.contract.policy_kb.policies import ACTIONS, leaflet
 from tests.contract.session import Job, Session
 from tests.documents import (

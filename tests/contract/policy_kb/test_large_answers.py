@@ -223,11 +223,6 @@ def test_a_huge_argument_does_not_come_back_huge(
         assert len(list_revisions(session, "PLAIN")) == 1
 
 
-def test_a_huge_tool_name_does_not_come_back_huge(server: LocalServer) -> None:
-    with server.session("legacy") as session:
-        assert len(refusal(session.call("x" * MIB), "invalid_input")) < 10_000
-
-
 def test_a_long_list_of_policies_keeps_the_first_and_says_so(session: Session) -> None:
     answer = session.call("list_policy_documents")
     assert answer["policy_count"] == MANY + 4

@@ -21,10 +21,10 @@ from tests.contract.policy_kb.asking import (
     list_policies,
     list_revisions,
     refusal,
+    register,
     remove,
     revise,
 )
-from tests.contract.policy_kb.conftest import register
 from tests.contract.policy_kb.policies import leaflet, scanned
 from tests.contract.policy_kb.serving import Place
 from tests.contract.session import Session

@@ -11,14 +11,19 @@ import pytest
 
 from quinion.store.policies import PolicyRegistry
 from tests.contract.local import LocalServer
-from tests.contract.policy_kb.asking import ingest_well, list_policies, list_revisions, revise
+from tests.contract.policy_kb.asking import (
+    ingest_well,
+    list_policies,
+    list_revisions,
+    register,
+    revise,
+)
 from tests.contract.policy_kb.asking import read as call_for
-from tests.contract.policy_kb.conftest import NewPlace, register
+from tests.contract.policy_kb.conftest import NewPlace
 from tests.contract.policy_kb.policies import framework, framework_paragraph
 from tests.contract.policy_kb.serving import Place
 from tests.contract.resources import (
     addresses,
-    check_icon,
     complete,
     fill,
     prompts,
@@ -242,10 +247,6 @@ def test_a_prompt_with_a_wrong_argument_says_so(
     session: Session, prompt: str, arguments: dict[str, str], words: str
 ) -> None:
     assert words in unfilled(session, prompt, **arguments)
-
-
-def test_the_server_has_an_icon(session: Session) -> None:
-    check_icon(session)
 
 
 def test_a_tool_says_that_it_begins_and_that_it_has_ended(stock: Stock) -> None:

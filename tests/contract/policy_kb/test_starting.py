@@ -1,8 +1,6 @@
 """Starting a server: where it listens, when it refuses, and beside whom it works."""
 
 import json
-import re
-import socket
 import time
 from collections.abc import Iterator
 from datetime import date
@@ -40,41 +38,7 @@ def place(fresh_home: Home, shared: Shared) -> Place:
     return Place(fresh_home, shared)
 
 
-def test_the_port_is_3003_if_nothing_is_said(place: Place) -> None:
-    # Another program of this machine may have it; then the refusal names it.
-    with socket.socket() as probe:
-        is_free = probe.connect_ex(("127.0.0.1", 3003)) != 0
-    if is_free:
-        with place.serve_http(command=("policy-kb-mcp", "--http")) as server:
-            assert server.address == "http://127.0.0.1:3003"
-    else:
-        ended = place.run("--http", program="policy-kb-mcp")
-        assert "127.0.0.1:3003" in ended.stderr
-
-
 ON_HTTP = ("--http", "--port", "0")
-
-
-@pytest.mark.parametrize(
-    ("arguments", "variable", "value"),
-    [
-        (ON_HTTP, "POLICY_KB_PORT", "99999"),
-        (ON_HTTP, "REDIS_URL", "http://:secret@localhost:6379"),
-        (ON_HTTP, "REDIS_URL", "redis://user:secret@localhost:many/0"),
-        ((), "REDIS_URL", "localhost:6379"),
-        ((), "REDIS_URL", "redis://:secret@localhost:6379/0?no_such_option=1"),
-    ],
-)
-def test_a_bad_setting_refuses_to_start_and_is_named(
-    place: Place, arguments: tuple[str, ...], variable: str, value: str
-) -> None:
-    ended = place.run(*arguments, variables={variable: value}, program="policy-kb-mcp")
-    assert ended.returncode == BAD_SETTING, ended.stderr
-    assert ended.stdout == ""
-    line = ended.stderr.splitlines()[-1]
-    assert re.search(rf"\b{variable}\b", line)
-    assert "Traceback" not in ended.stderr
-    assert "secret" not in ended.stderr
 
 
 def test_a_registry_that_is_damaged_is_named_and_nothing_is_overwritten(place: Place) -> None:

@@ -26,6 +26,7 @@ from tests.contract.policy_kb.asking import (
 from tests.contract.policy_kb.conftest import NewPlace
 from tests.contract.policy_kb.serving import AGREE, Place
 from tests.contract.policy_kb.storing import COLLECTION, OPEN_END, foreign_chunk
+from tests.contract.process import MIRRORED
 from tests.contract.session import Answer
 
 QUINION_SERVE = ("quinion", "serve", "policy-kb", "--port", "0")
@@ -57,7 +58,7 @@ def place(new_place: NewPlace) -> Place:
 @pytest.fixture(scope="module")
 def kept(place: Place, files: Path) -> Kept:
     with (
-        place.serve_http({"POLICY_KB_PORT": "1"}, QUINION_SERVE) as server,
+        place.serve_http({"POLICY_KB_PORT": "1", **MIRRORED}, QUINION_SERVE) as server,
         server.session() as session,
         place.registry() as registry,
     ):
@@ -150,6 +151,7 @@ def test_supersession_rewrites_the_dates_on_chunks_in_the_same_operation(
     # By the command line, while no server runs.
     ended = place.run(
         *("policy", "revise", "LTN_1_20", "--label", "Third", "--from", "2026-01-01"),
+        variables=MIRRORED,
     )
     assert ended.returncode == 0, ended.stderr
     before = {entry.id: entry for entry in kept.stored[COLLECTION]}

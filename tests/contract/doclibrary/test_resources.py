@@ -1,4 +1,4 @@
-"""The core of the contract over stdio and over each transport of HTTP."""
+"""The library as resources, the prompt, how names complete, and progress, in both protocols."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -6,13 +6,10 @@ from pathlib import Path
 import pytest
 from mcp.types import BlobResourceContents
 
-from tests.contract.conftest import NewHome
-from tests.contract.doclibrary.asking import failed, find, say, show
-from tests.contract.doclibrary.conftest import STDIO, serve_http
+from tests.contract.doclibrary.asking import find, say, show
 from tests.contract.doclibrary.documents import PLAN_CAPTION, SURVEY, letter
-from tests.contract.process import HttpServer, run_stdio
+from tests.contract.local import LocalServer
 from tests.contract.resources import (
-    check_icon,
     complete,
     fill,
     prompts,
@@ -24,20 +21,9 @@ from tests.contract.resources import (
 from tests.contract.session import Session
 
 
-@pytest.fixture(scope="module")
-def server(new_library: NewHome) -> Iterator[HttpServer]:
-    with serve_http(new_library()) as server:
-        yield server
-
-
-@pytest.fixture(scope="module", params=["stdio", "sse", "http", "http-legacy"])
-def session(request: pytest.FixtureRequest, new_library: NewHome) -> Iterator[Session]:
-    """What a client speaks; `http-legacy` is Streamable HTTP before protocol 2026."""
-    if request.param == "stdio":
-        with run_stdio(new_library(), {}, STDIO) as session:
-            yield session
-        return
-    server: HttpServer = request.getfixturevalue("server")
+@pytest.fixture(scope="module", params=["auto", "legacy"])
+def session(request: pytest.FixtureRequest, server: LocalServer) -> Iterator[Session]:
+    """The protocol that a client speaks: the newest, or the one before 2026."""
     with server.session(request.param) as session:
         yield session
 
@@ -58,11 +44,6 @@ def test_the_example_of_the_contract_and_all_ten_tools_work(session: Session) ->
     assert "OK" in say(session, "get_library_status")
 
 
-def test_an_error_is_a_text_that_says_so(session: Session) -> None:
-    message = failed(session, "get_page_image", document_slug="xyz", page_number=1)
-    assert message == "Document 'xyz' not found."
-
-
 def test_resources_are_read_and_their_names_complete(session: Session) -> None:
     assert "get_element_image" in read(session, "tour://library", "text/markdown")
     element = "library://{slug}/element/{label}"
@@ -79,10 +60,6 @@ def test_resources_are_read_and_their_names_complete(session: Session) -> None:
 def test_the_prompt_is_offered_and_filled_in(session: Session) -> None:
     assert prompts(session) == {"show_me": {"wanted": True}}
     assert fill(session, "show_me", wanted="a plan").endswith("Wanted: a plan")
-
-
-def test_the_server_has_an_icon(session: Session) -> None:
-    check_icon(session)
 
 
 def test_a_tool_says_that_it_begins_and_that_it_has_ended(session: Session) -> None:
