@@ -30,9 +30,9 @@ PARAMETERS = [
     for parameter in one.parameters
 ]
 ANSWERS = [
-    pytest.param(name, tool, answers, id=f"{name}-{tool}")
+    pytest.param(name, tool, one.answers[tool], id=f"{name}-{tool}")
     for name, one in CONTRACTS.items()
-    for tool, answers in one.answers.items()
+    for tool in sorted(one.answers)
 ]
 PARTS = [
     pytest.param(name, *part, id=f"{name}-{part[0]}-{part[1]}")
