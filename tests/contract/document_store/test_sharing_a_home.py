@@ -1,6 +1,7 @@
 """A home that a server on HTTP has: what a second process does."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -29,7 +30,7 @@ TOKEN = {"MCP_API_KEY": "correct-horse"}
 
 @pytest.fixture(scope="module")
 def home(new_home: NewHome) -> Home:
-    return new_home()
+    return replace(new_home(), mirrored=True)
 
 
 @pytest.fixture(scope="module")
@@ -87,7 +88,7 @@ def test_a_second_http_server_is_refused(server: HttpServer, home: Home) -> None
     assert str(server.process.pid) in line
 
 
-def test_another_home_with_the_same_vectors_is_refused(
+def test_another_home_with_the_same_mirror_is_refused(
     server: HttpServer, home: Home, fresh_home: Home
 ) -> None:
     ended = run_to_end(fresh_home, {"CHROMA_PERSIST_DIR": str(home.chroma)})

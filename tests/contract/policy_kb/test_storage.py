@@ -163,7 +163,11 @@ def test_supersession_rewrites_the_dates_on_chunks_in_the_same_operation(
         end = {OLD: 20240228, NEW: 20251231}[entry.metadata["revision_id"]]
         assert entry.metadata == {**old.metadata, "effective_to": end}
     with place.session() as session:
-        assert chunks_of(session, "LTN_1_20", OLD) == kept.chunks
+        # The scores of another process may differ in the last digits.
+        assert chunks_of(session, "LTN_1_20", OLD) == [
+            {**chunk, "relevance_score": pytest.approx(chunk["relevance_score"], abs=1e-5)}
+            for chunk in kept.chunks
+        ]
         assert found_on(session, "LTN_1_20", "2024-02-28") == {OLD}
         assert found_on(session, "LTN_1_20", "2025-12-31") == {NEW}
         assert found_on(session, "LTN_1_20", "2026-01-01") == set()

@@ -2,7 +2,7 @@ import os
 import signal
 import sys
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -20,6 +20,7 @@ from tests.hostile.bombs import many_words
 from tests.hostile.images import largest_png
 
 pytestmark = pytest.mark.anyio
+WorkerPids = Callable[[], list[int]]
 OPTIONS = {"ocr": False}
 STEADY = """
 import time
@@ -68,12 +69,19 @@ def pipe(tmp_path: Path) -> Path:
     return path
 
 
-def worker_pids() -> list[int]:
-    return [
-        child.pid
-        for child in psutil.Process().children()
-        if "quinion.workers.worker" in child.cmdline()
-    ]
+@pytest.fixture
+def worker_pids() -> WorkerPids:
+    """Lists the workers that this test has started; other tests in this process have their own."""
+    others = set(psutil.Process().children())
+
+    def own() -> list[int]:
+        return [
+            child.pid
+            for child in psutil.Process().children()
+            if child not in others and "quinion.workers.worker" in child.cmdline()
+        ]
+
+    return own
 
 
 async def read_all(workers: Workers, path: Path) -> list[dict[str, Any]]:
@@ -86,7 +94,9 @@ async def read_all(workers: Workers, path: Path) -> list[dict[str, Any]]:
     return pages
 
 
-async def test_pages_come_one_by_one_in_order(workers: Workers, pdf: Path) -> None:
+async def test_pages_come_one_by_one_in_order(
+    workers: Workers, pdf: Path, worker_pids: WorkerPids
+) -> None:
     pages = await read_all(workers, pdf)
     assert [page["number"] for page in pages] == [1, 2, 3]
     assert "200 covered and secure cycle parking spaces" in pages[1]["text"]
@@ -111,7 +121,7 @@ async def test_items_are_delivered_without_waiting_for_the_next(
 
 
 async def test_an_error_of_the_job_is_raised_here_and_the_worker_is_kept(
-    workers: Workers, pdf: Path, tmp_path: Path
+    workers: Workers, pdf: Path, tmp_path: Path, worker_pids: WorkerPids
 ) -> None:
     await workers.first("survey", path=str(pdf), first=1, last=1, options=OPTIONS)
     before = worker_pids()
@@ -129,7 +139,9 @@ async def test_an_error_of_the_job_is_raised_here_and_the_worker_is_kept(
     assert worker_pids() == before
 
 
-async def test_a_worker_that_stays_silent_is_replaced(pdf: Path, pipe: Path) -> None:
+async def test_a_worker_that_stays_silent_is_replaced(
+    pdf: Path, pipe: Path, worker_pids: WorkerPids
+) -> None:
     workers = Workers(1, timeout_s=2)
     with pytest.raises(ExtractionFailed, match="2 seconds"):
         await workers.first("survey", path=str(pipe), first=1, last=1, options=OPTIONS)
@@ -160,7 +172,7 @@ async def test_jobs_that_need_too_much_memory_are_refused(
 
 
 async def test_a_worker_with_normal_memory_use_is_kept(
-    workers: Workers, pdf: Path, tmp_path: Path
+    workers: Workers, pdf: Path, tmp_path: Path, worker_pids: WorkerPids
 ) -> None:
     notes = tmp_path / "notes.txt"
     notes.write_text("There are 200 cycle parking spaces.")
@@ -177,7 +189,7 @@ async def test_a_worker_with_normal_memory_use_is_kept(
 
 
 async def test_a_worker_that_retains_memory_is_replaced(
-    workers: Workers, pdf: Path, tmp_path: Path
+    workers: Workers, pdf: Path, tmp_path: Path, worker_pids: WorkerPids
 ) -> None:
     bomb = tmp_path / "bomb.pdf"
     bomb.write_bytes(many_words())
@@ -191,7 +203,7 @@ async def test_a_worker_that_retains_memory_is_replaced(
 
 @pytest.mark.skipif(sys.platform != "linux", reason="others give back by themselves")
 async def test_memory_of_a_document_is_released(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, worker_pids: WorkerPids
 ) -> None:
     (tmp_path / "greedy_jobs.py").write_text(GREEDY)
     monkeypatch.setenv("PYTHONPATH", f"{tmp_path}{os.pathsep}{Path(__file__).parents[3]}")
@@ -205,7 +217,7 @@ async def test_memory_of_a_document_is_released(
 
 
 async def test_a_worker_that_dies_is_an_error_and_is_replaced(
-    workers: Workers, pdf: Path, pipe: Path
+    workers: Workers, pdf: Path, pipe: Path, worker_pids: WorkerPids
 ) -> None:
     await workers.first("survey", path=str(pdf), first=1, last=1, options=OPTIONS)
 
@@ -220,7 +232,9 @@ async def test_a_worker_that_dies_is_an_error_and_is_replaced(
     assert len(await read_all(workers, pdf)) == 3
 
 
-async def test_cancelling_ends_the_worker_at_once(workers: Workers, pdf: Path, pipe: Path) -> None:
+async def test_cancelling_ends_the_worker_at_once(
+    workers: Workers, pdf: Path, pipe: Path, worker_pids: WorkerPids
+) -> None:
     await workers.first("survey", path=str(pdf), first=1, last=1, options=OPTIONS)
     with anyio.move_on_after(0.3):
         await workers.first("survey", path=str(pipe), first=1, last=1, options=OPTIONS)
@@ -228,7 +242,9 @@ async def test_cancelling_ends_the_worker_at_once(workers: Workers, pdf: Path, p
     assert len(await read_all(workers, pdf)) == 3
 
 
-async def test_closing_leaves_no_process(workers: Workers, pdf: Path) -> None:
+async def test_closing_leaves_no_process(
+    workers: Workers, pdf: Path, worker_pids: WorkerPids
+) -> None:
     await workers.first("survey", path=str(pdf), first=1, last=1, options=OPTIONS)
     await workers.close()
     assert worker_pids() == []
