@@ -25,7 +25,7 @@ PROTOCOLS = {1: "2025-11-25", 2: "2026-07-28"}
 """Protocol version that each SDK version negotiates with the servers."""
 PATIENCE_S = 120.0
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
+pytestmark = pytest.mark.timeout(300)
 
 
 @dataclass(frozen=True)

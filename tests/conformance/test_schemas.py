@@ -21,8 +21,6 @@ PATIENCE_S = 60.0
 FREE = {("docvec", "outputSchema", "$defs.JsonValue")}
 """Any JSON by contract: the details of an error of DocVec."""
 
-pytestmark = pytest.mark.slow
-
 
 @pytest.fixture(params=[*(server.name for server in SERVERS), OCR])
 def server(request: pytest.FixtureRequest) -> str:

@@ -16,8 +16,6 @@ from tests.conformance.tools import DOCUMENT, HERE, SUITE, run
 
 PATIENCE_S = 150.0
 
-pytestmark = pytest.mark.slow
-
 
 @dataclass(frozen=True)
 class Run:

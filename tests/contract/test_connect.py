@@ -29,6 +29,7 @@ def connect(home: Home, *arguments: str, **variables: str) -> dict[str, Any]:
     return dict(json.loads(ended.stdout))
 
 
+@pytest.mark.slow
 def test_the_written_command_starts_a_server_that_answers(place: Home, tmp_path: Path) -> None:
     done = connect(place, "claude-desktop", QUINION_MIRROR="on")
     config = json.loads(Path(done["file"]).read_text())

@@ -84,6 +84,7 @@ def wait_for_the_end_of(engine: psutil.Process) -> None:
     time.sleep(0.3)
 
 
+@pytest.mark.slow
 def test_clients_share_one_engine(home: Home, files: Path) -> None:
     with client(home) as one, client(home) as other:
         engine = engine_of(home)
@@ -112,6 +113,7 @@ def test_an_engine_is_no_part_of_the_client_that_started_it(home: Home, files: P
             assert engine_of(home) == engine
 
 
+@pytest.mark.slow
 def test_an_engine_waits_for_another_client(home: Home) -> None:
     with client_of_a_lasting_engine(home) as session:
         assert list_documents(session) == []
@@ -124,6 +126,7 @@ def test_an_engine_waits_for_another_client(home: Home) -> None:
     assert "No engine" in run_to_end(home, LINGER, "stop", program="quinion").stdout
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", ["auto", "legacy"])
 def test_when_the_engine_dies_the_next_call_starts_another(
     home: Home, files: Path, mode: str
@@ -137,6 +140,7 @@ def test_when_the_engine_dies_the_next_call_starts_another(
         assert engine_of(home) != engine
 
 
+@pytest.mark.slow
 def test_calls_that_the_engine_did_not_answer_are_errors(home: Home, files: Path) -> None:
     file = make_pdf(files / "Scan.pdf", [Scan(PROSE)] * 4)
     with client(home) as session:
@@ -150,6 +154,7 @@ def test_calls_that_the_engine_did_not_answer_are_errors(home: Home, files: Path
         assert ingest(session, file, "A")["status"] == "success"
 
 
+@pytest.mark.slow
 def test_an_engine_of_another_version_is_detected(home: Home) -> None:
     settings = Settings(home=home.path, chroma_dir=home.chroma)
     with client(home):
@@ -179,6 +184,7 @@ def test_settings_that_differ_are_named(home: Home) -> None:
         assert list_documents(session) == []
 
 
+@pytest.mark.slow
 def test_an_idle_engine_is_replaced_for_other_settings(home: Home) -> None:
     with client_of_a_lasting_engine(home):
         engine = engine_of(home)
@@ -187,12 +193,14 @@ def test_an_idle_engine_is_replaced_for_other_settings(home: Home) -> None:
     engine.wait(PATIENCE_S)
 
 
+@pytest.mark.slow
 def test_settings_of_another_server_do_not_matter(home: Home) -> None:
     with client(home):
         with run_stdio(home, {"DOCVEC_CHUNK_SIZE": "100"}, ("docvec-mcp",), alone=False) as session:
             assert stats(session)["total_chunks"] == 0
 
 
+@pytest.mark.slow
 def test_two_collections_live_in_one_engine(home: Home, files: Path) -> None:
     (files / "a.md").write_text("# A\n\nOne text.\n")
     with (
@@ -204,6 +212,7 @@ def test_two_collections_live_in_one_engine(home: Home, files: Path) -> None:
         assert stats(two)["unique_files"] == 0
 
 
+@pytest.mark.slow
 def test_a_relative_path_is_relative_to_the_client(home: Home, files: Path) -> None:
     (files / "a.md").write_text("# A\n\nOne text.\n")
     with run_stdio(home, command=("docvec-mcp",), folder=files) as session:
@@ -211,6 +220,7 @@ def test_a_relative_path_is_relative_to_the_client(home: Home, files: Path) -> N
         assert stats(session)["source_files"] == [str(files / "a.md")]
 
 
+@pytest.mark.slow
 def test_serve_takes_the_home_over_and_gives_it_back(home: Home, files: Path) -> None:
     with client(home) as session:
         answer = ingest_well(session, text_pdf(files / "Letter.pdf", PROSE))
@@ -226,6 +236,7 @@ def test_serve_takes_the_home_over_and_gives_it_back(home: Home, files: Path) ->
         assert engine_of(home).pid != server.process.pid
 
 
+@pytest.mark.slow
 def test_a_server_on_http_does_not_leave_for_another(home: Home) -> None:
     with run_http(home) as server:
         ended = run_to_end(home, {}, "stop", program="quinion")

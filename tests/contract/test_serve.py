@@ -69,6 +69,7 @@ def serve_all(home: Home, variables: dict[str, str]) -> Iterator[dict[str, str]]
             assert process.wait(STOPPING_S) == 0
 
 
+@pytest.mark.slow
 def test_all_five_are_well_within_ten_seconds(home: Home, mistral: dict[str, str]) -> None:
     began = time.monotonic()
     with serve_all(home, mistral) as addresses, plain_client() as client:

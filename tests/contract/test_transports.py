@@ -51,6 +51,7 @@ def test_the_tools_work_over_http(
         check_session(name, session, http_server.home, tmp_path)
 
 
+@pytest.mark.slow
 def test_the_tools_work_over_stdio(name: str, new_home: NewHome, tmp_path: Path) -> None:
     home = new_home()
     with run_stdio(home, MIRRORED, (CONTRACTS[name].program,)) as session:

@@ -24,8 +24,8 @@ AT_THE_START, BEFORE, AFTER = 3, 3, 2
     "scene",
     [
         "document-store ingest",
-        pytest.param("docvec clear", marks=pytest.mark.slow),
-        pytest.param("policy-kb reindex", marks=pytest.mark.slow),
+        "docvec clear",
+        "policy-kb reindex",
     ],
 )
 def test_a_deleted_or_damaged_chroma_folder_costs_no_call_and_is_rebuilt(
@@ -36,7 +36,6 @@ def test_a_deleted_or_damaged_chroma_folder_costs_no_call_and_is_rebuilt(
     assert found.points == len(DAMAGE) + 1
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("scene", ["document-store ingest", "policy-kb supersede"])
 def test_a_chroma_server_that_fails_costs_no_call_and_gets_all_records_later(
     scene: str, models: Path

@@ -31,7 +31,6 @@ def test_a_kill_before_the_answer_leaves_all_or_nothing(scene: str, models: Path
     assert found.reads > 20, "the operation was hardly read while it ran"
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("scene", PLAYABLE)
 def test_a_kill_at_any_change_of_a_file_leaves_all_or_nothing(scene: str, models: Path) -> None:
     found = tally(KILLS, scene, 4, SEED, models)
@@ -39,7 +38,6 @@ def test_a_kill_at_any_change_of_a_file_leaves_all_or_nothing(scene: str, models
     assert found.points == 4
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     "scene", ["document-store ingest", "policy-kb reindex", "docvec index new files"]
 )
@@ -48,7 +46,6 @@ def test_a_disk_that_fails_is_an_error_and_leaves_all_or_nothing(scene: str, mod
     assert found.flaws == []
 
 
-@pytest.mark.slow
 @pytest.mark.skipif(not PROGRAM, reason="redis-server is not installed")
 @pytest.mark.parametrize("scene", ["policy-kb reindex on redis", "policy-kb supersede on redis"])
 def test_a_redis_that_fails_is_an_error_and_leaves_all_or_nothing(scene: str, models: Path) -> None:

@@ -51,7 +51,6 @@ async def look_and_ingest_again(home: Path) -> tuple[int, int, str]:
         return documents, chunks, result.structured_content["status"]
 
 
-@pytest.mark.slow
 @pytest.mark.timeout(600)
 def test_a_server_killed_at_any_time_of_an_ingest_leaves_all_or_nothing(tmp_path: Path) -> None:
     begun = time.monotonic()

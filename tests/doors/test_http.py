@@ -413,7 +413,6 @@ def test_a_client_that_goes_in_the_middle_of_its_request_is_no_fault(
                 time.sleep(0.02)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", MCP_SERVERS)
 def test_five_hundred_sessions_do_no_harm(house: House, client: httpx2.Client, name: str) -> None:
     server = house[name]

@@ -26,7 +26,6 @@ LATE_S = 8.0
 """Tolerance of a timeout on a busy machine."""
 
 
-@pytest.mark.slow
 @pytest.mark.timeout(120)
 def test_slow_requests_are_ended_and_nobody_waits_for_them(house: House) -> None:
     """One byte per second: endless heads and endless bodies."""
@@ -64,7 +63,6 @@ def _drip(house: House, connections: Sequence[socket.socket]) -> None:
             time.sleep(1)
 
 
-@pytest.mark.slow
 def test_a_connection_that_says_nothing_is_ended(house: House) -> None:
     with ExitStack() as stack:
         silent = [stack.enter_context(connect(house[name])) for name in MCP_SERVERS]

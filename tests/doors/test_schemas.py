@@ -37,8 +37,6 @@ CALLS = 400
 
 Stocked = tuple[House, Mapping[str, Session], list[str]]
 
-pytestmark = pytest.mark.slow
-
 
 @pytest.fixture(scope="module")
 def stocked(new_home: NewHome) -> Iterator[Stocked]:

@@ -145,7 +145,6 @@ def calls(folder: Path) -> list[tuple[str, str, dict[str, Any]]]:
     ]
 
 
-@pytest.mark.slow
 @pytest.mark.timeout(300)
 def test_no_secret_is_in_anything_that_is_written_or_said(
     run: tuple[Home, House, dict[str, str | None]], tmp_path: Path

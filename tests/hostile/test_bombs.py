@@ -9,7 +9,7 @@ from tests.documents import PROSE, text_pdf
 from tests.hostile import bombs
 from tests.hostile.serving import MOST_BYTES, MOST_S, TAKEN, Servers
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(2 * MOST_S)]
+pytestmark = pytest.mark.timeout(2 * MOST_S)
 
 KINDS = {
     **dict.fromkeys(bombs.PDFS, ".pdf"),

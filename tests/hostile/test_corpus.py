@@ -12,7 +12,6 @@ from tests.hostile.serving import MOST_BYTES, MOST_S, TAKEN, Servers
 CORPUS = os.environ.get("QUINION_CORPUS", "")
 
 pytestmark = [
-    pytest.mark.slow,
     pytest.mark.corpus,
     pytest.mark.timeout(5 * MOST_S),
     pytest.mark.skipif(not CORPUS, reason="set QUINION_CORPUS to the folder of documents"),

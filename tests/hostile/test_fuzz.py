@@ -30,7 +30,6 @@ def test_a_change_can_be_made_to_anything(data: bytes, seed: int, change: object
     assert change(Random(seed), data, [b"", data]) == change(Random(seed), data, [b"", data])
 
 
-@pytest.mark.slow
 @pytest.mark.timeout(1200)
 def test_damaged_files_are_read_or_refused() -> None:
     # In a separate process, because the memory of all its descendants is measured.
@@ -41,7 +40,6 @@ def test_damaged_files_are_read_or_refused() -> None:
     assert re.search(r"survey \| [1-9]\d* \| [1-9]", run.stdout), "none read, or none refused"
 
 
-@pytest.mark.slow
 @pytest.mark.timeout(1200)
 def test_damaged_files_are_answered_by_every_tool(new_home: NewHome) -> None:
     tally = fuzz_servers(new_home(), range(0, SOME, SOME // FEW))

@@ -25,7 +25,6 @@ def judge(report: Report) -> list[str]:
     return problems
 
 
-@pytest.mark.slow
 @pytest.mark.timeout(300)
 def test_sixty_four_clients_are_all_served(new_home: NewHome) -> None:  # noqa: F811
     report = measure(new_home(), LASTING_S)

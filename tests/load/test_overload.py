@@ -25,7 +25,6 @@ def home(new_home: NewHome) -> Home:  # noqa: F811
     return new_home()
 
 
-@pytest.mark.slow
 @pytest.mark.timeout(300)
 def test_who_is_told_busy_and_comes_again_is_served_in_the_end(home: Home) -> None:
     with open_house(home, {}) as house:

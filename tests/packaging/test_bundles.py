@@ -71,7 +71,6 @@ def bundles(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.mark.slow
 @each_server
 def test_a_bundle_is_valid_and_contains_exactly_the_needed_files(
     bundles: Path, server: Server
@@ -90,7 +89,6 @@ def test_a_bundle_is_valid_and_contains_exactly_the_needed_files(
     assert secrets == {key for key in manifest["user_config"] if key.endswith("_key")}
 
 
-@pytest.mark.slow
 def test_a_bundle_that_its_own_tool_finds_fault_with_is_not_made(
     bundles: Path, tmp_path: Path
 ) -> None:
@@ -125,7 +123,6 @@ def started(bundles: Path, server: Server, place: Path) -> Iterator[Session]:
         yield session
 
 
-@pytest.mark.slow
 @pytest.mark.timeout(900)
 @each_server
 def test_a_bundle_is_the_server_of_its_manifest_once_uv_has_made_its_environment(
@@ -139,7 +136,6 @@ def test_a_bundle_is_the_server_of_its_manifest_once_uv_has_made_its_environment
         assert not list((tmp_path / "bundle").rglob(f"site-packages/{unused}"))
 
 
-@pytest.mark.slow
 @pytest.mark.timeout(900)
 def test_a_bundle_has_all_that_is_needed_to_take_a_document_in(
     bundles: Path, tmp_path: Path

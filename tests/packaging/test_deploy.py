@@ -126,7 +126,6 @@ def server(places: Places, name: str) -> Iterator[HttpServer]:
         yield running
 
 
-@pytest.mark.slow
 @pytest.mark.skipif(not shutil.which("redis-server"), reason="redis-server is not installed")
 def test_two_servers_with_homes_of_their_own_share_one_chroma(tmp_path: Path) -> None:
     """Their collections have different names, so neither affects the other's data."""

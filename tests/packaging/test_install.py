@@ -190,7 +190,6 @@ def check_commands(run: Sequence[str], installed: Installed, document: Path) -> 
     assert "cycle parking" in done.stdout
 
 
-@pytest.mark.slow
 @pytest.mark.timeout(900)
 def test_the_wheel_alone_takes_documents_in_and_finds_them(
     installed: Installed, document: Path
@@ -199,7 +198,6 @@ def test_the_wheel_alone_takes_documents_in_and_finds_them(
     check_commands([str(installed.scripts / "quinion")], installed, document)
 
 
-@pytest.mark.slow
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize(
     "command", [("quinion", "stdio", "document-store"), ("document-store-mcp",)], ids=" ".join
@@ -218,7 +216,6 @@ def test_the_wheel_alone_answers_a_client(
         assert ingested["status"] in ("success", "already_ingested")
 
 
-@pytest.mark.slow
 @pytest.mark.timeout(900)
 def test_without_the_model_every_command_names_the_one_that_fetches_it(
     installed: Installed, document: Path, tmp_path: Path
@@ -235,7 +232,6 @@ def test_without_the_model_every_command_names_the_one_that_fetches_it(
         assert "Traceback" not in done.stderr
 
 
-@pytest.mark.slow
 @pytest.mark.timeout(900)
 def test_the_model_in_the_home_is_enough_for_a_server_with_a_folder_of_its_own(
     installed: Installed, tmp_path: Path
@@ -251,7 +247,6 @@ def test_the_model_in_the_home_is_enough_for_a_server_with_a_folder_of_its_own(
     assert "cycle parking" in found.stdout
 
 
-@pytest.mark.slow
 @pytest.mark.timeout(900)
 def test_without_its_extra_redis_is_named_before_anything_is_done(installed: Installed) -> None:
     done = installed.run("quinion", "policy", "list", REDIS_URL="redis://localhost:1")
@@ -260,7 +255,6 @@ def test_without_its_extra_redis_is_named_before_anything_is_done(installed: Ins
     assert "Traceback" not in done.stderr
 
 
-@pytest.mark.slow
 @pytest.mark.timeout(900)
 def test_without_its_extra_no_formula_is_set_and_with_it_one_is(
     installed: Installed, built: Path, tmp_path: Path
@@ -278,7 +272,6 @@ def test_without_its_extra_no_formula_is_set_and_with_it_one_is(
     assert "localhost:1" in asked.stderr
 
 
-@pytest.mark.slow
 @pytest.mark.timeout(900)
 def test_uvx_runs_the_wheel(installed: Installed, built: Path, document: Path) -> None:
     uvx = [UV, "tool", "run", "--constraints", str(PINS), "--from", str(wheel_of(built)), "quinion"]
@@ -290,7 +283,6 @@ def test_uvx_runs_the_wheel(installed: Installed, built: Path, document: Path) -
     check_commands(uvx, installed, document)
 
 
-@pytest.mark.slow
 @pytest.mark.timeout(900)
 @each_distribution
 def test_an_sdist_is_installed_by_pip(built: Path, tmp_path: Path, name: str) -> None:

@@ -229,7 +229,6 @@ def test_a_model_that_is_there_is_told_of_and_not_fetched_again(
     assert str(model.folder) in told.stdout
 
 
-@pytest.mark.slow
 def test_the_model_is_fetched_from_the_index_that_is_configured(tmp_path: Path) -> None:
     done = run(tmp_path, "model", "fetch", "--json")
     if "from versions: none" in done.stderr:

@@ -145,6 +145,7 @@ async def walk(settings: Settings, file: Path, seed: int, steps: int) -> None:
         assert walker.refused < steps * 0.8, "nearly everything was refused"
 
 
+@pytest.mark.slow
 def test_search_and_registry_agree_after_random_operations(
     settings: Settings, tmp_path: Path
 ) -> None:

@@ -276,6 +276,7 @@ def live(place: Place, how_long: settings) -> None:
     run_state_machine_as_test(life, settings=how_long)
 
 
+@pytest.mark.slow
 def test_dates_are_right_whatever_happens(place: Place) -> None:
     live(place, QUICK)
 

@@ -187,6 +187,7 @@ async def test_a_backup_of_quinion_0_1_is_restored(
     assert not (home / "ledger").exists()
 
 
+@pytest.mark.slow
 async def test_a_backup_of_a_migrated_home_is_restored_elsewhere(
     models: Path, tmp_path: Path
 ) -> None:

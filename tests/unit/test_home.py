@@ -198,6 +198,7 @@ async def test_two_homes_on_one_volume_are_refused_by_any_path(
         pass
 
 
+@pytest.mark.slow
 async def test_a_home_without_its_chroma_folder_answers_the_same(home: Path, models: Path) -> None:
     shutil.rmtree(home / "chroma")
     await check_everything(settings_of(home, models))

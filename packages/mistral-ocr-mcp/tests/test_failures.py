@@ -182,6 +182,7 @@ def test_a_client_that_goes_away_has_its_upload_deleted(place: Place, front: Fro
     assert place.listing() == ["allowed", "report.pdf"]
 
 
+@pytest.mark.slow
 def test_signs_of_life_come_while_the_api_is_at_work(
     session: Session, front: Front, place: Place
 ) -> None:

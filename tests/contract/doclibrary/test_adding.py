@@ -298,6 +298,7 @@ def test_nothing_is_read_outside_of_the_read_roots(fresh_home: Home, folder: Pat
         assert slugs_of(session) == {"bats"}
 
 
+@pytest.mark.slow
 def test_a_store_or_a_model_that_fails_is_an_error_and_the_status_says_which(
     fresh_home: Home, folder: Path
 ) -> None:

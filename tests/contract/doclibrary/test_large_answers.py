@@ -50,6 +50,7 @@ def noise(path: Path, width: float, height: float) -> Path:
     return path
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("width", "height"), [(WIDTH, HEIGHT), (14_000, 9_000)])
 def test_a_picture_that_would_be_too_large_is_made_smaller(
     session: Session, folder: Path, width: int, height: int

@@ -1,5 +1,7 @@
 """Starting the server as its users know it, and sharing a home with its commands."""
 
+import pytest
+
 from tests.contract.conftest import NewHome
 from tests.contract.doclibrary.asking import say, show
 from tests.contract.doclibrary.conftest import STDIO, serve_http
@@ -9,6 +11,7 @@ from tests.contract.process import run_stdio, run_to_end
 WRONG_USE, BAD_SETTING = 2, 3
 
 
+@pytest.mark.slow
 def test_a_second_process_and_the_commands_work_through_the_first(new_library: NewHome) -> None:
     home = new_library()
     with serve_http(home), run_stdio(home, {}, STDIO) as session:

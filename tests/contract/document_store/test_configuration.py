@@ -183,6 +183,7 @@ def test_a_model_that_is_missing_is_an_error_that_says_what_to_do(
         assert list_documents(session) == []
 
 
+@pytest.mark.slow
 def test_a_chroma_server_that_is_down_costs_no_call(fresh_home: Home, tmp_path: Path) -> None:
     variables = {"CHROMA_URL": "http://127.0.0.1:9", **MIRRORED}
     with run_http(fresh_home, variables) as server, server.session() as session:
@@ -190,6 +191,7 @@ def test_a_chroma_server_that_is_down_costs_no_call(fresh_home: Home, tmp_path: 
         assert len(find(session, "bicycles")) == 1
 
 
+@pytest.mark.slow
 def test_a_store_that_fails_is_an_error_and_not_an_empty_result(
     fresh_home: Home, tmp_path: Path
 ) -> None:

@@ -180,6 +180,7 @@ def test_an_image_file_is_one_page_read_by_ocr_at_its_own_pixels(
     assert reading.endswith(f"| {image.width} {image.height}")
 
 
+@pytest.mark.slow
 def test_each_frame_of_a_tiff_is_a_page(session: Session, files: Path) -> None:
     frames = [f"This is frame {name} of the file.\n{PROSE}" for name in ("one", "two", "three")]
     answer = ingest_well(session, text_image(files / "Fax.tiff", *frames), "FRAMES")

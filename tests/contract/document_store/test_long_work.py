@@ -137,6 +137,7 @@ def test_a_client_that_goes_away_is_as_good_as_a_cancel(
     assert ingest(session, file, "GONE")["status"] == "success"
 
 
+@pytest.mark.slow
 def test_neither_a_cancelled_ingest_nor_a_stopped_server_leaves_anything_on_the_disk(
     fresh_home: Home, files: Path
 ) -> None:

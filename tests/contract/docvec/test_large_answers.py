@@ -90,6 +90,7 @@ def test_a_long_file_says_where_it_goes_on(session: Session, folder: Path) -> No
     done(session.call("delete_file", source_file=str(path)))
 
 
+@pytest.mark.slow
 def test_results_that_do_not_fit_are_left_out_from_the_end_and_counted(
     session: Session, run: Answer, folder: Path
 ) -> None:

@@ -80,6 +80,7 @@ def test_a_cancelled_run_leaves_whole_files_and_the_next_one_finishes_it(
     check_whole(warm, 151)
 
 
+@pytest.mark.slow
 def test_a_client_that_goes_away_is_as_good_as_a_cancel(
     warm: Session, server: LocalServer, ollama: OllamaServer, many: Path
 ) -> None:
@@ -151,6 +152,7 @@ def test_a_file_of_a_hundred_thousand_lines_is_indexed_to_the_last_one(
     assert chunk["metadata"]["end_line"] == 100_000
 
 
+@pytest.mark.slow
 def test_a_line_of_ten_megabytes_is_indexed(empty: Session, folder: Path) -> None:
     file = write(folder, {"line.txt": "x" * 10_000_000}) / "line.txt"
     data = index(empty, file)

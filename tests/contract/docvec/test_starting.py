@@ -44,6 +44,7 @@ def with_models(home: Home, folder: Path) -> Path:
     return folder
 
 
+@pytest.mark.slow
 def test_the_options_say_where_which_collection_and_how_long_a_chunk_is(
     fresh_home: Home, folder: Path
 ) -> None:
@@ -75,6 +76,7 @@ def test_the_options_say_where_which_collection_and_how_long_a_chunk_is(
         assert indexed(session) == ["long.txt"]
 
 
+@pytest.mark.slow
 def test_all_servers_in_one_process_and_docvec_in_a_folder_of_its_own(
     fresh_home: Home, folder: Path
 ) -> None:
@@ -96,6 +98,7 @@ def test_all_servers_in_one_process_and_docvec_in_a_folder_of_its_own(
             assert indexed(session) == ["a.md"]
 
 
+@pytest.mark.slow
 def test_a_second_process_passes_calls_and_questions_on(fresh_home: Home, folder: Path) -> None:
     write(folder, {"a.md": MARKDOWN})
     user = User(ElicitResult(action="decline"))

@@ -128,6 +128,7 @@ def test_what_is_too_large_is_refused_before_it_is_sent(endpoint: Endpoint) -> N
             assert b" 413 " in connection.recv(100)
 
 
+@pytest.mark.slow
 def test_a_client_that_goes_away_ends_the_reading(
     endpoint: Endpoint, client: httpx2.Client, tmp_path: Path
 ) -> None:
@@ -148,6 +149,7 @@ def test_a_client_that_goes_away_ends_the_reading(
     assert endpoint.files() == []
 
 
+@pytest.mark.slow
 def test_others_are_answered_while_a_document_is_read(
     endpoint: Endpoint, client: httpx2.Client, tmp_path: Path
 ) -> None:

@@ -118,6 +118,7 @@ def place(kind: str, new_place: NewPlace) -> Place:
     return new_place(kind)
 
 
+@pytest.mark.slow
 def test_registry_and_texts_agree_after_many_operations(place: Place, files: list[Path]) -> None:
     with place.registry() as registry:
         for source in SOURCES:

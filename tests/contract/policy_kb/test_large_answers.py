@@ -184,6 +184,7 @@ def test_too_many_results_of_several_queries_are_shared_evenly(session: Session)
     assert min(counts) > 20
 
 
+@pytest.mark.slow
 def test_long_queries_leave_room_for_fewer_results(session: Session) -> None:
     queries = {"query": "図" * 20_000, "more_queries": ["面" * 1_000] * 20}
     answer = session.call("search_policy", **queries, n_results=1000)

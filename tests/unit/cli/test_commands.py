@@ -146,6 +146,7 @@ def test_a_closed_pipe_is_no_accident(tmp_path: Path, arguments: tuple[str, ...]
     assert ended.stderr == ""
 
 
+@pytest.mark.slow
 def test_ctrl_c_ends_a_command_quietly(tmp_path: Path, home: Path, models: Path) -> None:
     home.mkdir()
     (home / "models").symlink_to(models)

@@ -109,6 +109,7 @@ def test_output_that_is_not_the_formula_is_refused(worker: Worker, latex: str, w
         render(worker, latex)
 
 
+@pytest.mark.slow
 def test_a_slow_formula_is_refused_at_the_timeout(worker: Worker) -> None:
     begin = time.process_time()
     with pytest.raises(RuntimeError, match=r"^InvalidInput: .*more than 3 seconds"):

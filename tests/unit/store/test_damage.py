@@ -116,6 +116,7 @@ DAMAGE = {
 }
 
 
+@pytest.mark.slow
 @settings(max_examples=2, suppress_health_check=EVERY, phases=PHASES)
 @given(**{**DAMAGE, "part": st.sampled_from(STORE)})
 def test_one_damage_is_repaired(

@@ -225,6 +225,7 @@ def each(cases: dict[str, Any]) -> list[Any]:
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("damage", "named"), each(RECORDS))
 def test_a_damaged_record_is_named_and_repaired_from_the_mirror(
     damage: Callable[[Path], object], named: str, home: Path, answers: list[Any]
@@ -529,6 +530,7 @@ def test_a_new_home_is_rebuilt_to_an_empty_store(tmp_path: Path) -> None:
     assert (report.records, report.aside, report.lost, report.problems) == (0, [], [], [])
 
 
+@pytest.mark.slow
 def test_intact_records_are_kept_where_the_mirror_is_gone(home: Path) -> None:
     flip_in(database_of(home), b"the text of 31.")
     flip(vectors_of(home), 40 * WIDTH + 3, 4)
@@ -571,6 +573,7 @@ def test_a_damaged_record_is_taken_from_the_mirror_by_a_rebuild(
     assert ask(home) == answers
 
 
+@pytest.mark.slow
 def test_data_without_an_intact_copy_is_reported_as_lost(home: Path) -> None:
     flip_in(database_of(home), b"the text of 31.")
     delete_from_chroma(home, "id 31")
@@ -598,6 +601,7 @@ def test_a_record_that_cannot_be_repaired_in_place_is_not_lost_by_a_rebuild(
     assert ask(home) == answers
 
 
+@pytest.mark.slow
 def test_deleted_records_in_the_mirror_are_not_restored(home: Path) -> None:
     with closing(EmbeddedStore(home / "store", mirrored=True)) as store:  # and no replicator
         with store.transaction() as transaction:
@@ -655,6 +659,7 @@ def test_a_store_in_memory_cannot_be_rebuilt(tmp_path: Path) -> None:
         rebuild(StorePlace(tmp_path, None))
 
 
+@pytest.mark.slow
 def test_a_rebuild_of_an_intact_store_rebuilds_indexes_and_mirror(
     home: Path, answers: list[Any]
 ) -> None:

@@ -158,6 +158,7 @@ async def test_a_job_without_ocr_is_given_up_sooner(pdf: Path, pipe: Path) -> No
     await workers.close()
 
 
+@pytest.mark.slow
 async def test_jobs_that_need_too_much_memory_are_refused(
     workers: Workers, pdf: Path, tmp_path: Path
 ) -> None:
@@ -188,6 +189,7 @@ async def test_a_worker_with_normal_memory_use_is_kept(
     assert worker_pids() == first
 
 
+@pytest.mark.slow
 async def test_a_worker_that_retains_memory_is_replaced(
     workers: Workers, pdf: Path, tmp_path: Path, worker_pids: WorkerPids
 ) -> None:

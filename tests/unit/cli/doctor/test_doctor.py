@@ -51,6 +51,7 @@ def test_all_is_well_from_the_installation_to_the_clients(
     assert "Claude Desktop" not in found
 
 
+@pytest.mark.slow
 def test_problems_of_the_home_are_reported(quinion: Run, filled: Path, user: Path) -> None:
     damage(CHUNKS)
     ended = quinion("doctor", "--json")

@@ -38,6 +38,7 @@ def library(home: Path, models: Path, tmp_path: Path) -> Path:
     return folder
 
 
+@pytest.mark.slow
 def test_a_folder_is_indexed_searched_and_pruned(quinion: Run, library: Path) -> None:
     first = quinion("index", str(library))
     assert first.status == 0, first.err
@@ -63,6 +64,7 @@ def test_a_folder_is_indexed_searched_and_pruned(quinion: Run, library: Path) ->
     assert "Failed to extract content from text" in " ".join(second.out.split())
 
 
+@pytest.mark.slow
 def test_json_is_one_document_with_the_answers_of_the_tools(quinion: Run, library: Path) -> None:
     handbook = str(library / "handbook.md")
     ended = quinion("index", str(library), handbook, "--json")
@@ -77,6 +79,7 @@ def test_json_is_one_document_with_the_answers_of_the_tools(quinion: Run, librar
     assert again["pruned"] == [str(library / "minutes.txt")]
 
 
+@pytest.mark.slow
 def test_searches_are_narrowed_by_filters_and_by_a_budget(quinion: Run, library: Path) -> None:
     quinion("index", str(library))
 
@@ -190,6 +193,7 @@ def watching(folder: Path) -> Iterator[Watcher]:
             process.kill()
 
 
+@pytest.mark.slow
 def test_a_watched_folder_is_followed_until_it_is_interrupted(quinion: Run, library: Path) -> None:
     with watching(library) as watcher:
         assert watcher.counts(library) == (4, 0, 0, 0)

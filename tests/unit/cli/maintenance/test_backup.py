@@ -25,6 +25,7 @@ def use(home: Path, models: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (home / "models").symlink_to(models)
 
 
+@pytest.mark.slow
 def test_a_home_is_backed_up_and_restored_elsewhere(
     filled: Path, quinion: Run, tmp_path: Path, models: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -126,6 +127,7 @@ def test_a_damaged_mirror_is_rebuilt_by_itself(filled: Path, quinion: Run) -> No
     assert not any(answer["warnings"] for answer in ended.json.values())
 
 
+@pytest.mark.slow
 def test_a_home_is_rebuilt(filled: Path, quinion: Run) -> None:
     answers = ask(quinion)
     truncate(filled / "store" / "store.db")

@@ -104,6 +104,7 @@ def ask(server: str, tool: str, **arguments: str) -> Any:
     return anyio.run(run)
 
 
+@pytest.mark.slow
 def test_data_of_another_program_is_imported_and_searchable(
     own: Path, theirs: Path, stock: dict[str, Copy], quinion: Run
 ) -> None:
@@ -143,6 +144,7 @@ def test_data_of_another_program_is_imported_and_searchable(
     }
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("_unmirrored")
 def test_failed_imports_are_named_and_set_the_exit_status(
     own: Path, theirs: Path, quinion: Run

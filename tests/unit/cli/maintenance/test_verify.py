@@ -47,6 +47,7 @@ def problems_of(quinion: Run) -> dict[str, list[str]]:
     return {name: answers[name]["problems"] for name in SERVERS if answers[name]["problems"]}
 
 
+@pytest.mark.slow
 def test_an_intact_home_has_no_problems(filled: Path, quinion: Run) -> None:
     ended = quinion("verify", "--json")
     assert ended.status == 0, ended
@@ -56,6 +57,7 @@ def test_an_intact_home_has_no_problems(filled: Path, quinion: Run) -> None:
     assert quinion("verify").status == 0
 
 
+@pytest.mark.slow
 def test_missing_data_is_named(filled: Path, quinion: Run) -> None:
     damage(CHUNKS)
     damage(NOTES.chunks)
@@ -72,6 +74,7 @@ def test_missing_data_is_named(filled: Path, quinion: Run) -> None:
     assert "is gone" in ended.out
 
 
+@pytest.mark.slow
 def test_a_repair_removes_nothing_that_may_be_needed_and_a_second_ingest_completes_it(
     filled: Path, quinion: Run, files: Path
 ) -> None:

@@ -370,6 +370,7 @@ class TestDates:
 
 
 class TestTexts:
+    @pytest.mark.slow
     def test_a_text_is_ingested_reindexed_removed_and_deleted(
         self, run: Run, well: Run, nppf: PolicyRegistry, file: Path, tmp_path: Path
     ) -> None:
@@ -395,6 +396,7 @@ class TestTexts:
         assert stored() == {}
         assert well("check", "--json").json == {"problems": []}
 
+    @pytest.mark.slow
     def test_a_revision_and_its_text_in_one_go(
         self, well: Run, registry: PolicyRegistry, file: Path
     ) -> None:
@@ -452,6 +454,7 @@ class TestSeed:
         assert all(source in out for source in sources)
         assert contents(registry) == before
 
+    @pytest.mark.slow
     def test_texts_are_ingested_and_what_they_follow_ends_in_the_same_command(
         self, well: Run, registry: PolicyRegistry, file: Path, tmp_path: Path
     ) -> None:

@@ -146,6 +146,7 @@ def test_a_trial_that_fails_leaves_what_is_always_there(
     assert choose_runtime(own_cache, None, 1) is Numerics.ONNX
 
 
+@pytest.mark.slow
 def test_what_was_chosen_is_noted_and_kept(own_cache: Path) -> None:
     assert read_choice(own_cache) is None
     chosen = LocalEmbedder(own_cache, numerics=None).fingerprint.rpartition(":")[2]

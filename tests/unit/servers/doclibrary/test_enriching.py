@@ -262,6 +262,7 @@ async def test_progress_is_reported_for_each_element(home: Path, server: VisionS
 # Failures.
 
 
+@pytest.mark.slow
 async def test_descriptions_before_a_failure_are_kept(home: Path, server: VisionServer) -> None:
     server.fail(tell("x = y"), tell("x = y"))
     server.always = refuse(500, "boom")

@@ -19,6 +19,7 @@ def anyio_backend() -> str:
     return "asyncio"
 
 
+@pytest.mark.slow
 async def test_deleting_a_document_takes_its_chunks_and_its_entry_and_no_others(
     tmp_path: Path,
 ) -> None:

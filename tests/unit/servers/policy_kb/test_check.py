@@ -42,6 +42,7 @@ async def write(engine: Engine, revision_id: str, count: int) -> None:
     await engine.collections.write(lambda write: write.upsert(CHUNKS, records, vectors))
 
 
+@pytest.mark.slow
 async def test_the_registry_is_authoritative_and_chunk_counts_are_corrected(tmp_path: Path) -> None:
     async with open_engine(Settings(home=tmp_path, chroma_dir=tmp_path / "chroma")) as engine:
         knowledge = policy_kb.open_knowledge(engine)

@@ -160,6 +160,7 @@ def test_a_file_in_place_of_the_folder_is_renamed(
     assert f"moved to {aside}" in caplog.text
 
 
+@pytest.mark.slow
 def test_a_store_inside_the_folder_and_the_files_of_others_are_not_moved(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -232,6 +233,7 @@ def check_recovery(home: Path) -> None:
     assert read_chroma(mirror_of(home)) == ours
 
 
+@pytest.mark.slow
 def test_a_folder_that_is_deleted_while_it_is_used_is_filled_again(
     home: Path, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -67,6 +67,7 @@ def test_a_process_that_was_killed_is_started_again_by_the_next_call(
     assert find_processes(folder) == []
 
 
+@pytest.mark.slow
 def test_two_deaths_in_a_row_are_taken_for_damage_and_one_at_a_time_is_not(
     chroma: ChromaClient, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -306,6 +307,7 @@ def test_a_folder_that_stays_locked_is_an_error_and_no_damage(
             assert not isinstance(failure.value, ChromaDamaged)
 
 
+@pytest.mark.slow
 def test_a_database_that_another_program_keeps_locked_is_an_error_and_no_damage(
     chroma: ChromaClient, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -72,6 +72,7 @@ def drop(store: EmbeddedStore, name: str = NAME) -> None:
         transaction.delete(Selector.everything(name))
 
 
+@pytest.mark.slow
 def test_after_a_clean_close_chroma_equals_the_store(tmp_path: Path) -> None:
     with mirrored_store(tmp_path) as store:
         write(store, *range(6), kind="old", extra=True)
@@ -93,6 +94,7 @@ def test_after_a_clean_close_chroma_equals_the_store(tmp_path: Path) -> None:
     }
 
 
+@pytest.mark.slow
 def test_a_collection_that_is_dropped_and_written_again_has_its_new_dimensions(
     tmp_path: Path,
 ) -> None:
@@ -213,6 +215,7 @@ with mirrored_store(Path(sys.argv[1])) as store:
 """
 
 
+@pytest.mark.slow
 def test_the_next_process_replicates_the_changes_of_a_killed_one(tmp_path: Path) -> None:
     with mirrored_store(tmp_path) as store:
         write(store, *range(4), kind="old", extra=1)
@@ -232,6 +235,7 @@ def test_the_next_process_replicates_the_changes_of_a_killed_one(tmp_path: Path)
     }
 
 
+@pytest.mark.slow
 def test_records_of_other_programs_and_their_collections_are_left_alone(
     tmp_path: Path,
 ) -> None:
@@ -254,6 +258,7 @@ def test_records_of_other_programs_and_their_collections_are_left_alone(
     assert found["theirs"].records.keys() == {"a"}
 
 
+@pytest.mark.slow
 def test_a_difference_is_reported_and_repaired(tmp_path: Path) -> None:
     with mirrored_store(tmp_path) as store:
         write(store, *range(4))
@@ -450,6 +455,7 @@ class TestClosing:
             ours = read_store(store)
         assert read_chroma(mirror_of(tmp_path)) == ours
 
+    @pytest.mark.slow
     def test_ends_between_two_steps(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
     ) -> None:

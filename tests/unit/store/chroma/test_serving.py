@@ -89,6 +89,7 @@ async def ingest_everywhere(settings: Settings, letter: Path, calls: list[Call])
         return read_store(engine.store)
 
 
+@pytest.mark.slow
 def test_an_ingest_makes_no_call_to_chroma_before_its_answer(
     settings: Settings, letter: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -135,6 +136,7 @@ print(sorted({name.partition(".")[0] for name in sys.modules if name.startswith(
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mirror", ["on", "off"])
 def test_chroma_is_never_imported_by_the_engine(
     settings: Settings, letter: Path, mirror: str
@@ -180,6 +182,7 @@ async def open_and_close(settings: Settings) -> None:
         pass
 
 
+@pytest.mark.slow
 def test_a_document_that_was_ingested_without_the_server_of_chroma_reaches_it_later(
     settings: Settings, letter: Path, tmp_path: Path
 ) -> None:
