@@ -1,6 +1,6 @@
 """Each server as users start it, over each transport: a process of its own, with all its parts.
 
-The store is mirrored to Chroma, as it is unless a user says otherwise.
+Over HTTP, the store is mirrored to Chroma, as it is unless a user says otherwise.
 """
 
 from collections.abc import Iterator
@@ -51,10 +51,9 @@ def test_the_tools_work_over_http(
         check_session(name, session, http_server.home, tmp_path)
 
 
-@pytest.mark.slow
 def test_the_tools_work_over_stdio(name: str, new_home: NewHome, tmp_path: Path) -> None:
     home = new_home()
-    with run_stdio(home, MIRRORED, (CONTRACTS[name].program,)) as session:
+    with run_stdio(home, {}, (CONTRACTS[name].program,)) as session:
         check_session(name, session, home, tmp_path)
 
 
