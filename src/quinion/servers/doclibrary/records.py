@@ -13,8 +13,7 @@ import numpy as np
 from quinion.embed.base import Vectors
 from quinion.model.chunk import FileChunk
 from quinion.model.element import Element, ElementType, element_of_json, fold_label
-from quinion.model.record import Record
-from quinion.servers.invisible_text import flag, is_flagged
+from quinion.model.record import Record, flag, is_flagged
 from quinion.store.base import Selector
 
 DOCUMENTS = "library_documents"

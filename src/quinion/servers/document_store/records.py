@@ -8,9 +8,8 @@ from pathlib import Path
 
 from quinion.model.chunk import Chunk
 from quinion.model.page import Method
-from quinion.model.record import Record
+from quinion.model.record import Record, flag
 from quinion.servers.document_store.document_type import DocumentType
-from quinion.servers.invisible_text import flag
 from quinion.store.base import Selector
 
 CHUNKS = "application_docs"

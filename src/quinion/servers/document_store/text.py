@@ -4,10 +4,9 @@ from collections.abc import Iterator, Sequence
 
 from quinion.engine import Engine
 from quinion.errors import DocumentMissing, InvalidInput, NoChunks
-from quinion.model.record import Record
+from quinion.model.record import Record, is_flagged
 from quinion.servers.document_store.answers import DocumentText, Listed
 from quinion.servers.document_store.records import CHUNKS, REGISTRY
-from quinion.servers.invisible_text import is_flagged
 from quinion.servers.response_size import how_many_fit
 
 SEPARATOR = "\n\n"

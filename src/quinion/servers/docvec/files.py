@@ -1,9 +1,10 @@
 """Index statistics and the indexed text of a file."""
 
 from quinion.errors import FileMissing, InvalidInput
+from quinion.model.record import is_flagged
 from quinion.servers.docvec.answers import Stats
 from quinion.servers.docvec.index import Index
-from quinion.servers.invisible_text import is_flagged, note
+from quinion.servers.invisible_text import note
 from quinion.servers.response_size import how_many_fit
 
 JOINT = "\n\n"

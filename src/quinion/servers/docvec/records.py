@@ -7,8 +7,7 @@ import numpy as np
 
 from quinion.embed.base import Vectors
 from quinion.ingest.files import File
-from quinion.model.record import Record
-from quinion.servers.invisible_text import flag
+from quinion.model.record import Record, flag
 from quinion.store.base import Selector
 
 CHUNKS, FILES = "docvec-chunks.", "docvec-files."
