@@ -15,11 +15,11 @@ from mcp import Client
 from quinion.concurrency import in_thread
 from quinion.engine import Engine
 from quinion.errors import QuinionError
+from quinion.ingest.library import records as library_records
 from quinion.ingest.source import hash_file
 from quinion.model.policy import PolicyCategory, PolicyDraft, RevisionDraft, RevisionStatus
 from quinion.servers import doclibrary, document_store, docvec, policy_kb
 from quinion.servers.base import ContractServer
-from quinion.servers.doclibrary import records as library_records
 from quinion.servers.document_store import ingest as documents
 from quinion.servers.document_store import records as document_records
 from quinion.servers.docvec.records import IndexCollections

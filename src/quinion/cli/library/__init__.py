@@ -38,7 +38,7 @@ def add(
     Example: quinion library add manual.pdf ./reports
     """
     from quinion.cli.library import calls
-    from quinion.servers.doclibrary.adding import EXTENSIONS
+    from quinion.ingest.library.adder import EXTENSIONS
 
     files = find_documents(paths, EXTENSIONS)
     if not files:

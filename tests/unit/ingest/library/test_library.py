@@ -9,7 +9,7 @@ import pytest
 
 from quinion.engine import open_engine
 from quinion.errors import ExtractionFailed
-from quinion.servers.doclibrary.library import Library
+from quinion.ingest.library.library import Library
 from quinion.settings import Settings
 
 pytestmark = pytest.mark.anyio

@@ -10,8 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from quinion.errors import InvalidInput
-from quinion.model.element import Box, Element, ElementType
-from quinion.servers.doclibrary.records import (
+from quinion.ingest.library.records import (
     EMBEDDED_CHARACTERS,
     LibraryDocument,
     LibraryElement,
@@ -23,6 +22,7 @@ from quinion.servers.doclibrary.records import (
     figures_of,
     possible_slugs,
 )
+from quinion.model.element import Box, Element, ElementType
 from quinion.servers.doclibrary.tools import _sort
 
 BOX = Box(1.0, 2.0, 30.5, 40.25)

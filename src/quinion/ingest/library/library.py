@@ -1,4 +1,4 @@
-"""Document library: find, search, show and remove documents. `adding` adds them."""
+"""Document library: find, show and remove documents. `adder` adds them."""
 
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager, suppress
@@ -8,7 +8,6 @@ from pathlib import Path
 import anyio
 
 from quinion.concurrency import in_thread
-from quinion.engine import Engine
 from quinion.errors import (
     DocumentMissing,
     ElementMissing,
@@ -16,11 +15,7 @@ from quinion.errors import (
     InvalidInput,
     OriginalMissing,
 )
-from quinion.ingest.pictures import Pictures
-from quinion.model.element import ElementType, fold_label
-from quinion.model.record import Hit
-from quinion.search import semantic
-from quinion.servers.doclibrary.records import (
+from quinion.ingest.library.records import (
     CONTENT,
     DOCUMENTS,
     TEXT,
@@ -29,6 +24,9 @@ from quinion.servers.doclibrary.records import (
     document_of,
     figure_of,
 )
+from quinion.ingest.pictures import Pictures
+from quinion.ingest.resources import Resources
+from quinion.model.element import ElementType, fold_label
 from quinion.store.blobs import Blobs
 from quinion.store.filters import all_of
 
@@ -40,17 +38,17 @@ MAX_SUGGESTIONS = 8
 class Library:
     """The documents of one home. `writing` is a lock for changes."""
 
-    def __init__(self, engine: Engine) -> None:
-        self.folder = engine.settings.home / FOLDER
-        self.engine = engine
+    def __init__(self, resources: Resources) -> None:
+        self.folder = resources.settings.home / FOLDER
+        self.resources = resources
         self.originals = Blobs(self.folder / "originals")
-        self.pictures = Pictures(engine, self.folder / "pictures")
+        self.pictures = Pictures(resources, self.folder / "pictures")
         self.writing = anyio.Lock()
         self._swept = False
 
     async def documents(self) -> list[LibraryDocument]:
         """All documents, sorted by title."""
-        found = map(document_of, await self.engine.collections.get(DOCUMENTS))
+        found = map(document_of, await self.resources.collections.get(DOCUMENTS))
         documents = sorted(found, key=lambda document: (document.title.casefold(), document.slug))
         if not self._swept:
             self._swept = True
@@ -82,31 +80,11 @@ class Library:
 
         return [document for document in await self.documents() if fits(document)]
 
-    async def search(
-        self, query: str, limit: int, slug: str | None, kinds: Sequence[str] | None
-    ) -> list[Hit]:
-        """Semantic search for chunks and elements.
-
-        Raises:
-            DocumentMissing: there is no document with this slug.
-            InvalidInput: the query contains no word.
-        """
-        if slug is not None:
-            await self.document(slug)
-        where = all_of(
-            {"document_slug": slug} if slug is not None else None,
-            {"kind": {"$in": list(kinds)}} if kinds else None,
-        )
-        found = await semantic.search(
-            self.engine.collections, self.engine.model, CONTENT, query, limit, where
-        )
-        return found.hits
-
     async def elements(self, slug: str) -> list[LibraryElement]:
         """The elements of a document, in document order."""
         await self.document(slug)
         where = all_of({"document_slug": slug}, {"kind": {"$ne": TEXT}})
-        figures = map(figure_of, await self.engine.collections.get(CONTENT, where=where))
+        figures = map(figure_of, await self.resources.collections.get(CONTENT, where=where))
         return sorted(figures, key=lambda figure: int(figure.id.rpartition(":")[2]))
 
     async def element(self, slug: str, label: str, page: int | None) -> LibraryElement:
@@ -172,7 +150,7 @@ class Library:
             document = await self.document(slug)
             with anyio.CancelScope(shield=True):
                 await in_thread(self.originals.mark_unlisted, document.sha256)
-                await self.engine.collections.delete(document.selectors())
+                await self.resources.collections.delete(document.selectors())
                 await in_thread(self.originals.drop, document.sha256)
                 await in_thread(self.pictures.drop, document.sha256)
             return document

@@ -19,13 +19,14 @@ from pydantic import SecretStr
 
 from quinion.engine import open_engine
 from quinion.errors import BadSetting, DocumentMissing, EnricherUnavailable
+from quinion.ingest.library.adder import DocumentAdder
+from quinion.ingest.library.enricher import MAX_SKIPS_IN_A_ROW, Enricher, Enrichment
+from quinion.ingest.library.library import Library
+from quinion.ingest.library.records import LibraryElement
 from quinion.ingest.progress import no_progress
 from quinion.model.element import Box, ElementType
 from quinion.servers import doclibrary
-from quinion.servers.doclibrary.adding import DocumentAdder
-from quinion.servers.doclibrary.enriching import MAX_SKIPS_IN_A_ROW, Enricher, Enrichment
-from quinion.servers.doclibrary.library import Library
-from quinion.servers.doclibrary.records import LibraryElement
+from quinion.servers.doclibrary.search import search
 from quinion.settings import Settings
 from quinion.store.embedded.store import EmbeddedStore
 from tests.element_documents import Paper
@@ -166,9 +167,9 @@ async def test_figures_get_descriptions_and_equations_get_latex(
 
 async def test_a_description_is_searchable(home: Path, server: VisionServer) -> None:
     async with opened(home, server) as library:
-        [before, *_] = await library.search("a zeppelin in the sky", 1, SLUG, None)
+        [before, *_] = await search(library, "a zeppelin in the sky", 1, SLUG, None)
         await enrich(library)
-        hits = await library.search("a zeppelin in the sky", 3, SLUG, None)
+        hits = await search(library, "a zeppelin in the sky", 3, SLUG, None)
     assert hits[-1].score > before.score + 0.1
     assert {hit.record.metadata["label"] for hit in hits} == {"Figure 1", "Table 1", "Figure 2"}
 
@@ -352,7 +353,7 @@ async def test_a_document_that_was_removed_meanwhile_does_not_come_back(
             server.released.set()
         with pytest.raises(DocumentMissing):
             await library.elements(SLUG)
-        assert await library.search("zeppelin", 10, None, None) == []
+        assert await search(library, "zeppelin", 10, None, None) == []
 
 
 @pytest.mark.parametrize(

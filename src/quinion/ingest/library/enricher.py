@@ -25,9 +25,9 @@ from quinion.concurrency import KeyedLock, in_thread, together
 from quinion.enrich import prompts
 from quinion.enrich.vision import HOST, NotDescribed, Remark, Vision
 from quinion.errors import BadSetting
+from quinion.ingest.library.library import Library
+from quinion.ingest.library.records import CONTENT, LibraryElement, figure_of, figure_record
 from quinion.ingest.progress import Progress
-from quinion.servers.doclibrary.library import Library
-from quinion.servers.doclibrary.records import CONTENT, LibraryElement, figure_of, figure_record
 from quinion.settings import Settings
 
 MAX_PARALLEL = 2
@@ -92,7 +92,7 @@ class Enricher:
 
     def _open(self) -> Vision:
         if self._vision is None:
-            self._vision = make_vision(self._library.engine.settings)
+            self._vision = make_vision(self._library.resources.settings)
         return self._vision
 
 
@@ -155,19 +155,19 @@ class _Run:
         group, self._described = self._described, []
         if not group:
             return
-        library, engine = self._library, self._library.engine
+        library, resources = self._library, self._library.resources
         async with library.writing:
             ids = [figure.id for figure in group]
             there = {
-                one.id: figure_of(one) for one in await engine.collections.get(CONTENT, ids=ids)
+                one.id: figure_of(one) for one in await resources.collections.get(CONTENT, ids=ids)
             }
             # Meanwhile the document may have been removed, and its slug reused.
             known = [one for one in group if one.id in there and _same(one, there[one.id])]
             if not known:
                 return
             records = [figure_record(figure) for figure in known]
-            vectors = await in_thread(engine.model.embed, [record.text for record in records])
-            await engine.collections.write(lambda write: write.upsert(CONTENT, records, vectors))
+            vectors = await in_thread(resources.model.embed, [record.text for record in records])
+            await resources.collections.write(lambda write: write.upsert(CONTENT, records, vectors))
 
     def _skip(self, figure: LibraryElement, error: NotDescribed) -> None:
         self.result.not_described.append((figure, error.message))
@@ -178,13 +178,13 @@ class _Run:
     async def _find_remark(self, figure: LibraryElement) -> Remark:
         picture = await self._library.show_element(figure)
         task = "latex" if prompts.wants_latex(figure.element) else "description"
-        engine = self._library.engine
+        resources = self._library.resources
         key = f"{self._prefix}{task} {hashlib.sha256(picture).hexdigest()}"
-        if kept := (await in_thread(engine.store.values, key)).get(key):
+        if kept := (await in_thread(resources.store.values, key)).get(key):
             self.result.remembered += 1
             return Remark(**json.loads(kept))
         remark = await _run_detached(lambda: self._vision.describe(picture, figure.element))
-        await engine.collections.write(
+        await resources.collections.write(
             lambda write: write.set_value(key, json.dumps(asdict(remark)))
         )
         self.result.asked += 1
