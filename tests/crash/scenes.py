@@ -15,6 +15,7 @@ from mcp import Client
 from quinion.concurrency import in_thread
 from quinion.engine import Engine
 from quinion.errors import QuinionError
+from quinion.ingest.folders.records import IndexCollections
 from quinion.ingest.library import records as library_records
 from quinion.ingest.source import hash_file
 from quinion.model.policy import PolicyCategory, PolicyDraft, RevisionDraft, RevisionStatus
@@ -22,7 +23,6 @@ from quinion.servers import doclibrary, document_store, docvec, policy_kb
 from quinion.servers.base import ContractServer
 from quinion.servers.document_store import ingest as documents
 from quinion.servers.document_store import records as document_records
-from quinion.servers.docvec.records import IndexCollections
 from quinion.servers.policy_kb import records as policy_records
 from quinion.settings import Settings
 from quinion.store.blobs import UNLISTED

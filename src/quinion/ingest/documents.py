@@ -52,6 +52,9 @@ printed pages have."""
 LINE_CHARACTERS = 50
 """Cost of a line in addition to its text, because its position and typography are stored."""
 
+ANY_PICTURE = 1.0
+"""Image ratio that no PDF exceeds: an indexed file is always read for its text."""
+
 OnPage = Callable[[Page], Awaitable[None]]
 Slice = tuple[int, int]
 """First and last page of a range."""

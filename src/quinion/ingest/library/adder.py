@@ -16,7 +16,6 @@ from quinion.concurrency import KeyedLock, in_thread, together
 from quinion.embed.base import Vectors
 from quinion.framing import Frame
 from quinion.ingest import documents
-from quinion.ingest.files import ANY_PICTURE
 from quinion.ingest.library.library import Library
 from quinion.ingest.library.records import (
     CONTENT,
@@ -87,7 +86,7 @@ class DocumentAdder:
             resources,
             source,
             ocr=resources.settings.enable_ocr,
-            threshold=ANY_PICTURE,
+            threshold=documents.ANY_PICTURE,
             progress=progress,
         )
         count = len(reading.pages)

@@ -1,7 +1,7 @@
 """doclibrary server: technical PDFs, with their figures, tables and equations as images.
 
 Everything specific to its contract is in this folder: tools, resources, response models and
-texts, and the storage format of documents.
+texts. `ingest.library` has the documents.
 """
 
 from functools import partial

@@ -1,4 +1,4 @@
-"""Index of files and their chunks: search, write, count and delete. `ingest.folders` fills it."""
+"""Index of files and their chunks: write, count and delete. `indexer` fills it."""
 
 from collections.abc import Sequence
 
@@ -7,53 +7,37 @@ import anyio
 from quinion.concurrency import in_thread
 from quinion.embed.base import Embedder
 from quinion.embed.factory import Backend, make_embedder
-from quinion.engine import Engine
-from quinion.ingest.files import File
-from quinion.ingest.folder_scan import is_missing
-from quinion.ingest.plan import Move
-from quinion.model.record import Record
-from quinion.search import semantic
-from quinion.search.semantic import TimedHits
-from quinion.servers.docvec.records import (
+from quinion.ingest.folders.files import File
+from quinion.ingest.folders.plan import Move
+from quinion.ingest.folders.records import (
     IndexCollections,
     chunk_ids,
     chunk_records,
     file_record,
     placeholder,
 )
+from quinion.ingest.folders.scan import is_missing
+from quinion.ingest.resources import Resources
+from quinion.model.record import Record
 from quinion.store.base import Selector, Vectors
 from quinion.store.collections import Write
-from quinion.store.filters import Where
 
 
-class Index:
+class FolderIndex:
     """One index: files and their chunks.
 
     `writing` is a lock that is held for the duration of one change.
     """
 
-    def __init__(self, engine: Engine) -> None:
-        settings = engine.settings
-        self.engine = engine
+    def __init__(self, resources: Resources) -> None:
+        settings = resources.settings
+        self.resources = resources
         self.names = IndexCollections(settings.docvec_collection)
         self.embedder = self._open_embedder()
         self.writing = anyio.Lock()
-        self._declared = self.embedder is engine.model
+        self._declared = self.embedder is resources.model
         if not self._declared:
-            engine.collections.declare(self.names.chunks, None)
-
-    async def search(self, query: str, limit: int, where: Where | None = None) -> TimedHits:
-        """Find the chunks closest in meaning to the query.
-
-        Raises:
-            InvalidInput: the query contains no word.
-            ModelUnavailable: the embedding model cannot be used.
-            StoreUnavailable: the store cannot be read.
-        """
-        await self.declare()
-        return await semantic.search(
-            self.engine.collections, self.embedder, self.names.chunks, query, limit, where
-        )
+            resources.collections.declare(self.names.chunks, None)
 
     async def declare(self) -> None:
         """Check that the index was built with the configured embedding model.
@@ -64,14 +48,14 @@ class Index:
             ModelUnavailable: the service does not respond.
         """
         if not self._declared:
-            self.engine.collections.declare(
+            self.resources.collections.declare(
                 self.names.chunks, await in_thread(lambda: self.embedder.fingerprint)
             )
             self._declared = True
 
     async def known(self) -> dict[str, str]:
         """The indexed files, by path, with the hash of their indexed content."""
-        records = await self.engine.collections.get(self.names.files)
+        records = await self.resources.collections.get(self.names.files)
         return {record.id: str(record.metadata["doc_hash"]) for record in records}
 
     async def put(self, files: Sequence[File], vectors: Vectors) -> dict[str, list[str]]:
@@ -87,14 +71,14 @@ class Index:
             write.upsert(names.files, file_records, placeholder(len(file_records)))
 
         async with self.writing:
-            await self.engine.collections.write(store)
+            await self.resources.collections.write(store)
         return {file.path: chunk_ids(file) for file in files}
 
     async def move(self, move: Move) -> None:
         """Update the path of a renamed file and its chunks."""
         names, path = self.names, str(move.source.path)
         async with self.writing:
-            [old] = await self.engine.collections.get(names.files, ids=[move.old])
+            [old] = await self.resources.collections.get(names.files, ids=[move.old])
             new = Record(path, move.source.path.name, old.metadata)
 
             def store(write: Write) -> None:
@@ -102,16 +86,16 @@ class Index:
                 write.delete(Selector.by_ids(names.files, [move.old]))
                 write.upsert(names.files, [new], placeholder(1))
 
-            await self.engine.collections.write(store)
+            await self.resources.collections.write(store)
 
     async def remove(self, path: str) -> None:
         """Delete a file and its chunks."""
         async with self.writing:
-            await self.engine.collections.delete(self.names.all_of(path))
+            await self.resources.collections.delete(self.names.all_of(path))
 
     async def count(self) -> int:
         """Number of chunks in the index."""
-        return await self.engine.collections.count(Selector.everything(self.names.chunks))
+        return await self.resources.collections.count(Selector.everything(self.names.chunks))
 
     async def delete_chunks(self, ids: Sequence[str]) -> list[str]:
         """Delete these chunks and return the ids that existed.
@@ -121,7 +105,7 @@ class Index:
         if not ids:
             return []
         async with self.writing:
-            records = await self.engine.collections.get(
+            records = await self.resources.collections.get(
                 self.names.chunks, ids=list(dict.fromkeys(ids))
             )
             if not records:
@@ -130,23 +114,23 @@ class Index:
             selectors = [Selector.by_ids(self.names.chunks, found)]
             for path in {str(record.metadata["source_file"]) for record in records}:
                 deleted = sum(record.metadata["source_file"] == path for record in records)
-                if await self.engine.collections.count(self.names.chunks_of(path)) == deleted:
+                if await self.resources.collections.count(self.names.chunks_of(path)) == deleted:
                     selectors.append(Selector.by_ids(self.names.files, [path]))
-            await self.engine.collections.delete(selectors)
+            await self.resources.collections.delete(selectors)
             return found
 
     async def delete_file(self, path: str) -> int:
         """Delete a file and its chunks from the index; return the number of chunks."""
         async with self.writing:
-            count = await self.engine.collections.count(self.names.chunks_of(path))
-            await self.engine.collections.delete(self.names.all_of(path))
+            count = await self.resources.collections.count(self.names.chunks_of(path))
+            await self.resources.collections.delete(self.names.all_of(path))
             return count
 
     async def clear(self) -> int:
         """Delete everything from the index; return the number of chunks."""
         async with self.writing:
             count = await self.count()
-            await self.engine.collections.delete(
+            await self.resources.collections.delete(
                 [
                     Selector.everything(self.names.files),
                     Selector.everything(self.names.chunks),
@@ -155,12 +139,12 @@ class Index:
             return count
 
     def _count_tokens(self, text: str) -> int:
-        return self.engine.counter.count(text)
+        return self.resources.counter.count(text)
 
     def _open_embedder(self) -> Embedder:
-        settings = self.engine.settings
+        settings = self.resources.settings
         if settings.docvec_backend == "local":
-            return self.engine.model
+            return self.resources.model
         return make_embedder(
             Backend(settings.docvec_backend),
             host=settings.docvec_host,

@@ -15,9 +15,6 @@ from quinion.ingest.resources import Resources
 from quinion.ingest.source import Source, check_unchanged
 from quinion.model.chunk import FileChunk, file_chunk_from_json
 
-ANY_PICTURE = 1.0
-"""Image ratio that no PDF exceeds: an indexed file is always read for its text."""
-
 
 @dataclass(frozen=True, slots=True)
 class File:
@@ -60,7 +57,7 @@ async def read_chunks(
             resources,
             source,
             ocr=resources.settings.enable_ocr,
-            threshold=ANY_PICTURE,
+            threshold=documents.ANY_PICTURE,
             progress=progress,
         )
         return await in_thread(lambda: split_pages(document.pages, resources.counter.starts, size))

@@ -14,14 +14,13 @@ from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Protocol
 
 import anyio
 import numpy as np
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 
 from quinion.concurrency import in_thread, together
-from quinion.embed.base import Embedder, Vectors
+from quinion.embed.base import Vectors
 from quinion.errors import (
     ExtractionFailed,
     FileMissing,
@@ -31,11 +30,11 @@ from quinion.errors import (
     ToolMissing,
 )
 from quinion.extract.formats import INDEXED
-from quinion.ingest.files import File, read_chunks
-from quinion.ingest.folder_scan import check_folder, find_files, is_missing
-from quinion.ingest.plan import Move, make_plan
+from quinion.ingest.folders.files import File, read_chunks
+from quinion.ingest.folders.folder_index import FolderIndex
+from quinion.ingest.folders.plan import make_plan
+from quinion.ingest.folders.scan import check_folder, find_files, is_missing
 from quinion.ingest.progress import Progress, no_progress
-from quinion.ingest.resources import Resources
 from quinion.ingest.source import Digests, Source, open_source
 from quinion.model.chunk import FileChunk
 
@@ -45,35 +44,6 @@ GROUP_FILES = 64
 
 Problem = FileProblem | ToolMissing
 Embedded = tuple[list[File], Vectors]
-
-
-class FolderIndex(Protocol):
-    """Index that a run changes. Its server implements it, with the records of its contract."""
-
-    @property
-    def embedder(self) -> Embedder:
-        """The embedding model of the index."""
-        ...
-
-    async def declare(self) -> None:
-        """Check that the index was built with this model."""
-        ...
-
-    async def known(self) -> dict[str, str]:
-        """The indexed files, by path, with the hash of their indexed content."""
-        ...
-
-    async def put(self, files: Sequence[File], vectors: Vectors) -> dict[str, list[str]]:
-        """Replace the stored files in one transaction; return the chunk ids of each path."""
-        ...
-
-    async def move(self, move: Move) -> None:
-        """Update the path of a renamed file and its chunks."""
-        ...
-
-    async def remove(self, path: str) -> None:
-        """Delete a file and its chunks."""
-        ...
 
 
 @dataclass(slots=True)
@@ -96,8 +66,8 @@ class RunResult:
 class Indexer:
     """Indexes files, one run at a time."""
 
-    def __init__(self, resources: Resources, index: FolderIndex) -> None:
-        self._resources = resources
+    def __init__(self, index: FolderIndex) -> None:
+        self._resources = index.resources
         self._index = index
         self._run_lock = anyio.Lock()
         self._digests = Digests()

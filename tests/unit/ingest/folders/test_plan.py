@@ -3,7 +3,7 @@ from pathlib import Path
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quinion.ingest.plan import IndexPlan, make_plan
+from quinion.ingest.folders.plan import IndexPlan, make_plan
 from quinion.ingest.source import Source
 
 

@@ -4,7 +4,7 @@ import json
 import pytest
 
 from quinion.errors import ExtractionFailed, FileUnreadable
-from quinion.ingest.folders import _describe_unreadable
+from quinion.ingest.folders.indexer import _describe_unreadable
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from quinion.errors import FileMissing, InvalidInput
-from quinion.ingest.folder_scan import check_folder, find_files
+from quinion.ingest.folders.scan import check_folder, find_files
 
 TEXT = frozenset({".txt"})
 
