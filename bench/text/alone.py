@@ -24,6 +24,7 @@ from bench.peer import serve
 from bench.processes import measure_cpu_s, measure_embedding_s
 from bench.sides import our_variables
 from quinion.chunk.recursive import chunk_pages, join_pages
+from quinion.classify.classifier import classify
 from quinion.cli.documents.ingest import AT_ONCE
 from quinion.concurrency import in_thread
 from quinion.embed.base import Vectors
@@ -34,7 +35,6 @@ from quinion.ingest.progress import no_progress
 from quinion.ingest.source import Source, open_source
 from quinion.model.chunk import Chunk
 from quinion.model.page import document_method
-from quinion.servers.document_store.classify import classify
 from quinion.servers.document_store.ingest import EXTENSIONS
 from quinion.servers.document_store.records import (
     CHUNKS,

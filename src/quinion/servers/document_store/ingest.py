@@ -11,6 +11,7 @@ from dataclasses import replace
 import numpy as np
 
 from quinion.chunk.recursive import join_pages
+from quinion.classify.classifier import classify, is_rendering
 from quinion.concurrency import KeyedLock, in_thread
 from quinion.embed.base import Vectors
 from quinion.engine import Engine
@@ -21,11 +22,10 @@ from quinion.ingest.documents import ExtractedDocument
 from quinion.ingest.progress import Progress
 from quinion.ingest.source import Source, open_source
 from quinion.model.chunk import Chunk
+from quinion.model.document_type import DocumentType
 from quinion.model.page import count_hidden_by_page, document_method
 from quinion.model.record import Metadata
 from quinion.servers.document_store.answers import AlreadyIngested, Ingested, Skipped
-from quinion.servers.document_store.classify import classify, is_rendering
-from quinion.servers.document_store.document_type import DocumentType
 from quinion.servers.document_store.records import (
     CHUNKS,
     REGISTRY,

@@ -7,9 +7,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from quinion.model.chunk import Chunk
+from quinion.model.document_type import DocumentType
 from quinion.model.page import Method
 from quinion.model.record import Record, flag
-from quinion.servers.document_store.document_type import DocumentType
 from quinion.store.base import Selector
 
 CHUNKS = "application_docs"

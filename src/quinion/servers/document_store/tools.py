@@ -10,6 +10,7 @@ from mcp.server.mcpserver.tools import Tool
 from pydantic import Field
 
 from quinion.engine import Engine
+from quinion.model.document_type import DocumentType
 from quinion.search import semantic
 from quinion.servers.base import (
     Name,
@@ -26,7 +27,6 @@ from quinion.servers.document_store.answers import (
     SearchAnswer,
     TextAnswer,
 )
-from quinion.servers.document_store.document_type import DocumentType
 from quinion.servers.document_store.ingest import Ingestion
 from quinion.servers.document_store.listing import check_ref, check_type, list_documents
 from quinion.servers.document_store.records import CHUNKS

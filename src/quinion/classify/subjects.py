@@ -1,7 +1,7 @@
 """Phrases of document types: what documents of a type write about their subject."""
 
-from quinion.servers.document_store.document_names import word_pattern
-from quinion.servers.document_store.document_type import DocumentType
+from quinion.classify.names import word_pattern
+from quinion.model.document_type import DocumentType
 
 SUBJECTS = {
     DocumentType.TRANSPORT_ASSESSMENT: word_pattern(

@@ -1,6 +1,6 @@
 """Texts of each document type, written for the tests: covers, first sentences, plain prose."""
 
-from quinion.servers.document_store.document_type import DocumentType
+from quinion.model.document_type import DocumentType
 
 COVERS = {
     DocumentType.TRANSPORT_ASSESSMENT: [

@@ -8,9 +8,9 @@ type is worse than none.
 
 import re
 
-from quinion.servers.document_store.document_content import classify_text
-from quinion.servers.document_store.document_names import FILE_NAMES, OTHER_DOCUMENTS, RENDERINGS
-from quinion.servers.document_store.document_type import DocumentType
+from quinion.classify.content import classify_text
+from quinion.classify.names import FILE_NAMES, OTHER_DOCUMENTS, RENDERINGS
+from quinion.model.document_type import DocumentType
 
 
 def classify(file_name: str, text: str) -> DocumentType:

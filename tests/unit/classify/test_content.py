@@ -1,9 +1,9 @@
 import pytest
 
-from quinion.servers.document_store.classify import classify
-from quinion.servers.document_store.document_content import classify_text
-from quinion.servers.document_store.document_type import DRAWINGS, DocumentType
-from tests.unit.servers import documents_by_type
+from quinion.classify.classifier import classify
+from quinion.classify.content import classify_text
+from quinion.model.document_type import DRAWINGS, DocumentType
+from tests.unit.classify import documents_by_type
 
 PROSE_TYPES = [kind for kind in DocumentType if kind not in {*DRAWINGS, DocumentType.OTHER}]
 

@@ -6,7 +6,7 @@ Patterns match complete words of a lower-case text with single spaces; a plural 
 import re
 from collections.abc import Mapping
 
-from quinion.servers.document_store.document_type import DocumentType
+from quinion.model.document_type import DocumentType
 
 _REPORT = "(?:assessment|statement|report|survey|study|appraisal|note)"
 

@@ -12,9 +12,9 @@ from collections import Counter
 from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass
 
-from quinion.servers.document_store.document_names import NAMES, OTHER_DOCUMENTS, word_pattern
-from quinion.servers.document_store.document_subjects import SUBJECTS
-from quinion.servers.document_store.document_type import DRAWINGS, DocumentType
+from quinion.classify.names import NAMES, OTHER_DOCUMENTS, word_pattern
+from quinion.classify.subjects import SUBJECTS
+from quinion.model.document_type import DRAWINGS, DocumentType
 
 # The first page or two; then the part that is searched for phrases of a subject.
 _OPENING_CHARACTERS = 3_000

@@ -1,11 +1,11 @@
 import pytest
 
-from quinion.servers.document_store.classify import (
+from quinion.classify.classifier import (
     classify,
     classify_name,
     is_rendering,
 )
-from quinion.servers.document_store.document_type import DocumentType
+from quinion.model.document_type import DocumentType
 
 
 @pytest.mark.parametrize(
