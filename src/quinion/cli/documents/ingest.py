@@ -17,8 +17,8 @@ from quinion.cli.documents.files import find_documents
 from quinion.cli.report import warn
 from quinion.cli.server_client import Answer, call, connect
 from quinion.errors import InvalidInput
+from quinion.ingest.applications import EXTENSIONS
 from quinion.servers import document_store
-from quinion.servers.document_store.ingest import EXTENSIONS
 from quinion.settings import Settings
 
 AT_ONCE = 3

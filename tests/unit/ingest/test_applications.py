@@ -5,8 +5,9 @@ from mcp import Client
 
 from quinion.engine import open_engine
 from quinion.errors import DocumentMissing
+from quinion.ingest.applications import ApplicationIngestion
 from quinion.servers import document_store
-from quinion.servers.document_store.ingest import delete_document
+from quinion.servers.document_store import records
 from quinion.servers.document_store.records import CHUNKS, REGISTRY
 from quinion.settings import Settings
 from tests.documents import text_pdf
@@ -33,8 +34,8 @@ async def test_deleting_a_document_takes_its_chunks_and_its_entry_and_no_others(
             )
             assert answer.structured_content is not None
             ids.append(answer.structured_content["document_id"])
-        await delete_document(engine, ids[0])
+        await ApplicationIngestion(engine, records).delete(ids[0])
         assert [record.id for record in await engine.collections.get(REGISTRY)] == [ids[1]]
         assert {r.metadata["document_id"] for r in await engine.collections.get(CHUNKS)} == {ids[1]}
         with pytest.raises(DocumentMissing):
-            await delete_document(engine, ids[0])
+            await ApplicationIngestion(engine, records).delete(ids[0])
