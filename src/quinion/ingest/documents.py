@@ -239,7 +239,7 @@ async def read_lined(resources: Resources, source: Source, progress: Progress) -
         pages[lined.page.number] = lined
         await read_progress.report(lined.page)
 
-    slices = _slices(range(1, read_progress.page_count + 1), SLICE_PAGES)
+    slices = group_pages(range(1, read_progress.page_count + 1), SLICE_PAGES)
     await _run_slices(resources.workers, "read_lined_pages", slices, keep, path, options)
     await in_thread(check_unchanged, source)
     return [pages[number] for number in sorted(pages)]
@@ -256,7 +256,7 @@ async def _survey(
         found[item["number"]] = item
 
     await _run_slices(workers, "survey", [(1, SURVEYED_PAGES)], keep, path, options)
-    others = _slices(range(SURVEYED_PAGES + 1, found[1]["page_count"] + 1), SURVEYED_PAGES)
+    others = group_pages(range(SURVEYED_PAGES + 1, found[1]["page_count"] + 1), SURVEYED_PAGES)
     await _run_slices(workers, "survey", others, keep, path, options)
     return [found[number] for number in sorted(found)]
 
@@ -295,7 +295,7 @@ async def _read_pages(
         await keep(Page(item["number"], item["text"], Method(item["method"]), item["confidence"]))
 
     scanned = sorted({*range(1, len(surveyed) + 1)} - {page["number"] for page in layered})
-    slices = _slices(scanned, SLICE_PAGES)
+    slices = group_pages(scanned, SLICE_PAGES)
     read_scanned = partial(_run_slices, workers, "read_pages", slices, keep_read, path, options)
     await together(keep_layered, read_scanned)
     return [pages[number] for number in sorted(pages)]
@@ -319,8 +319,8 @@ async def _run_slices(
     await together(*[work] * min(len(slices), workers.size))
 
 
-def _slices(numbers: Iterable[int], size: int) -> list[Slice]:
-    """Group ascending numbers into consecutive ranges of at most `size`, as first and last."""
+def group_pages(numbers: Iterable[int], size: int) -> list[Slice]:
+    """Group page numbers into consecutive ranges of at most `size`, as first and last."""
     slices: list[Slice] = []
     for number in numbers:
         first, last = slices[-1] if slices else (0, -1)

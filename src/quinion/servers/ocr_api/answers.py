@@ -1,26 +1,21 @@
-"""OCR of a document: worker processes read the pages, and the response is written page by page.
+"""Response of an OCR request, written page by page.
 
 The response is assembled in a file, because a long document may have many images.
 """
 
 import json
-from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import BinaryIO
 
 import anyio
 
-from quinion.concurrency import together
 from quinion.errors import QuinionError
 from quinion.framing import Frame
+from quinion.ingest.markdown import MarkdownReader
 from quinion.servers.ocr_api.problems import bad_file
-from quinion.workers.pool import Workers
 
 MODEL = "mistral-ocr-latest"
-PAGES_PER_TASK = 4
-"""Maximum number of consecutive pages that a worker reads in one task."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,75 +28,30 @@ class OcrOptions:
     image_min_size: int = 0
 
 
-class Reader:
-    """Reads documents with worker processes."""
+async def write_answer(
+    reader: MarkdownReader, path: Path, requested: OcrOptions, target: BinaryIO
+) -> None:
+    """Write the response for a document to `target`.
 
-    def __init__(self, workers: Workers, *, ocr: bool = True) -> None:
-        self._workers = workers
-        self._options: Frame = {"ocr": ocr}
-
-    async def read(self, path: Path, requested: OcrOptions, target: BinaryIO) -> None:
-        """Write the response for a document to `target`.
-
-        Raises:
-            Problem: a requested page does not exist.
-            QuinionError: the document cannot be read.
-        """
-        path = Path(await anyio.Path(path).resolve())  # workers follow no links
-        try:
-            await self._answer(path, requested, target)
-        except QuinionError as error:
-            # The file name is internal and means nothing to the caller.
-            message = error.message.replace(path.name, "the document")
-            raise type(error)(message[:1].upper() + message[1:]) from error
-
-    async def _answer(self, path: Path, requested: OcrOptions, target: BinaryIO) -> None:
-        survey = await self._workers.first("survey", path=str(path), options=self._options)
+    Raises:
+        Problem: a requested page does not exist.
+        QuinionError: the document cannot be read.
+    """
+    path = Path(await anyio.Path(path).resolve())  # workers follow no links
+    try:
+        survey = await reader.survey(path)
         count = survey["page_count"]
         wanted = requested.pages if requested.pages is not None else tuple(range(count))
         if any(index >= count for index in wanted):
             raise bad_file(f"The document has {count} pages; there is no page {max(wanted)}.")
         writer = _Writer(target, requested)
-        slices = _slices(wanted)
-        # One slice per worker at a time: pages are written in order, which bounds the memory.
-        for start in range(0, len(slices), self._workers.size):
-            for page in await self._read(path, slices[start : start + self._workers.size], survey):
-                writer.add(page)
+        async for page in reader.read(path, survey, [index + 1 for index in wanted]):
+            writer.add(page)
         writer.finish(path)
-
-    async def _read(self, path: Path, slices: Sequence[list[int]], survey: Frame) -> list[Frame]:
-        pages: dict[int, Frame] = {}
-
-        async def keep(page: Frame) -> None:
-            pages[page["number"]] = page
-
-        await together(
-            *(
-                partial(
-                    self._workers.run,
-                    "read_markdown",
-                    keep,
-                    path=str(path),
-                    first=part[0] + 1,
-                    last=part[-1] + 1,
-                    sizes=survey["sizes"],
-                    options=self._options,
-                )
-                for part in slices
-            )
-        )
-        return [pages[index + 1] for part in slices for index in part]
-
-
-def _slices(wanted: Sequence[int]) -> list[list[int]]:
-    """Split the pages into runs of consecutive pages, at most `PAGES_PER_TASK` long."""
-    slices: list[list[int]] = []
-    for index in wanted:
-        if slices and slices[-1][-1] == index - 1 and len(slices[-1]) < PAGES_PER_TASK:
-            slices[-1].append(index)
-        else:
-            slices.append([index])
-    return slices
+    except QuinionError as error:
+        # The file name is internal and means nothing to the caller.
+        message = error.message.replace(path.name, "the document")
+        raise type(error)(message[:1].upper() + message[1:]) from error
 
 
 class _Writer:
