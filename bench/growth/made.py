@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from quinion.embed.base import Vectors
 from quinion.extract.formats import MARKDOWN, TEXT
-from quinion.ingest.folders.files import File
+from quinion.ingest.folders.file_reader import File
 from quinion.ingest.folders.records import ID_CHARACTERS, chunk_records
 from quinion.ingest.source import Source
 from quinion.model.chunk import FileChunk

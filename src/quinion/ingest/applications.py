@@ -21,8 +21,8 @@ from quinion.errors import DocumentMissing, NoChunks, NoContent
 from quinion.extract.formats import IMAGE, PDF, by_extension
 from quinion.ingest import documents as pipeline
 from quinion.ingest.documents import ExtractedDocument
+from quinion.ingest.engine_resources import Resources
 from quinion.ingest.progress import Progress
-from quinion.ingest.resources import Resources
 from quinion.ingest.source import Source, open_source
 from quinion.model.chunk import Chunk
 from quinion.model.document_type import DocumentType

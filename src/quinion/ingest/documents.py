@@ -28,8 +28,8 @@ from quinion.extract.scans.scan_decision import (
     has_layer,
 )
 from quinion.framing import Frame
+from quinion.ingest.engine_resources import Resources
 from quinion.ingest.progress import Progress
-from quinion.ingest.resources import Resources
 from quinion.ingest.source import Source, check_unchanged
 from quinion.model.chunk import Chunk
 from quinion.model.line import LinedPage, lined_page_of_json

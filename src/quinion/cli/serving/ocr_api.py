@@ -8,7 +8,7 @@ import typer
 from quinion.ingest.markdown import MarkdownReader
 from quinion.servers.http import LOOPBACK, Site, serve_sites
 from quinion.servers.ocr_api import NAME, build_app
-from quinion.servers.ocr_api.files import open_files
+from quinion.servers.ocr_api.uploads import open_files
 from quinion.settings import Settings
 from quinion.workers.kinds import MARKDOWN
 from quinion.workers.pool import Workers

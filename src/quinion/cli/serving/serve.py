@@ -8,7 +8,7 @@ import anyio
 import typer
 from mcp import Client
 
-from quinion.cli.documents.files import find_documents
+from quinion.cli.documents.file_selection import find_documents
 from quinion.cli.report import fail
 from quinion.cli.server_client import call
 from quinion.concurrency import in_thread

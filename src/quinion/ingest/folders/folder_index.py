@@ -7,7 +7,8 @@ import anyio
 from quinion.concurrency import in_thread
 from quinion.embed.base import Embedder
 from quinion.embed.factory import Backend, make_embedder
-from quinion.ingest.folders.files import File
+from quinion.ingest.engine_resources import Resources
+from quinion.ingest.folders.file_reader import File
 from quinion.ingest.folders.plan import Move
 from quinion.ingest.folders.records import (
     IndexCollections,
@@ -17,7 +18,6 @@ from quinion.ingest.folders.records import (
     placeholder,
 )
 from quinion.ingest.folders.scan import is_missing
-from quinion.ingest.resources import Resources
 from quinion.model.record import Record
 from quinion.store.base import Selector, Vectors
 from quinion.store.collections import Write

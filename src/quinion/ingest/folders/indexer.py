@@ -30,7 +30,7 @@ from quinion.errors import (
     ToolMissing,
 )
 from quinion.extract.formats import INDEXED
-from quinion.ingest.folders.files import File, read_chunks
+from quinion.ingest.folders.file_reader import File, read_chunks
 from quinion.ingest.folders.folder_index import FolderIndex
 from quinion.ingest.folders.plan import make_plan
 from quinion.ingest.folders.scan import check_folder, find_files, is_missing

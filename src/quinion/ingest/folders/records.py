@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 import numpy as np
 
 from quinion.embed.base import Vectors
-from quinion.ingest.folders.files import File
+from quinion.ingest.folders.file_reader import File
 from quinion.model.record import Record, flag
 from quinion.store.base import Selector
 

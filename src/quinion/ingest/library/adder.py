@@ -16,6 +16,7 @@ from quinion.concurrency import KeyedLock, in_thread, together
 from quinion.embed.base import Vectors
 from quinion.framing import Frame
 from quinion.ingest import documents
+from quinion.ingest.engine_resources import Resources
 from quinion.ingest.library.library import Library
 from quinion.ingest.library.records import (
     CONTENT,
@@ -31,7 +32,6 @@ from quinion.ingest.library.records import (
     possible_slugs,
 )
 from quinion.ingest.progress import Progress
-from quinion.ingest.resources import Resources
 from quinion.ingest.source import Source, check_unchanged, open_source
 from quinion.model.element import Element, element_of_json
 from quinion.model.page import Page, count_hidden_by_page

@@ -15,6 +15,7 @@ from quinion.errors import (
     InvalidInput,
     OriginalMissing,
 )
+from quinion.ingest.engine_resources import Resources
 from quinion.ingest.library.records import (
     CONTENT,
     DOCUMENTS,
@@ -25,7 +26,6 @@ from quinion.ingest.library.records import (
     figure_of,
 )
 from quinion.ingest.pictures import Pictures
-from quinion.ingest.resources import Resources
 from quinion.model.element import ElementType, fold_label
 from quinion.store.blobs import Blobs
 from quinion.store.filters import all_of

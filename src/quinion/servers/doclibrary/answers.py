@@ -12,7 +12,7 @@ from pydantic import BaseModel, Field
 
 from quinion.ingest.library.records import TEXT, LibraryDocument, LibraryElement
 from quinion.model.record import Hit, is_flagged
-from quinion.model.rows import to_csv, to_markdown
+from quinion.model.table_rows import to_csv, to_markdown
 from quinion.servers.base import Answer, as_json
 from quinion.servers.invisible_text import NOTE, HiddenText, Warnings
 

@@ -30,9 +30,9 @@ from quinion.servers.document_store.answers import (
     TextAnswer,
     describe_outcome,
 )
+from quinion.servers.document_store.document_text import read_text
 from quinion.servers.document_store.listing import check_ref, check_type, list_documents
 from quinion.servers.document_store.records import CHUNKS
-from quinion.servers.document_store.text import read_text
 from quinion.servers.response_size import how_many_fit
 from quinion.store.filters import all_of
 

@@ -3,9 +3,9 @@
 from collections import defaultdict
 
 from quinion.concurrency import in_thread
+from quinion.ingest.engine_resources import Resources
 from quinion.ingest.folders.folder_index import FolderIndex
 from quinion.ingest.folders.records import IndexCollections
-from quinion.ingest.resources import Resources
 from quinion.store.base import Selector
 
 

@@ -48,6 +48,7 @@ from quinion.servers.docvec.answers import (
     SearchAnswer,
     StatsAnswer,
 )
+from quinion.servers.docvec.contents import describe
 from quinion.servers.docvec.failures import (
     BudgetExceeded,
     ConfirmationRequired,
@@ -57,7 +58,6 @@ from quinion.servers.docvec.failures import (
     folder_file_failure,
     search_failure,
 )
-from quinion.servers.docvec.files import describe
 from quinion.servers.docvec.filters import read_filters
 from quinion.servers.docvec.search import find_chunks
 from quinion.servers.invisible_text import warn, warn_of_files

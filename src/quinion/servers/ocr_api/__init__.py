@@ -10,8 +10,8 @@ from starlette.types import ASGIApp
 from quinion.ingest.markdown import MarkdownReader
 from quinion.servers.http import check_host
 from quinion.servers.ocr_api.auth import KeyCheck
-from quinion.servers.ocr_api.files import Files
 from quinion.servers.ocr_api.routes import make_routes
+from quinion.servers.ocr_api.uploads import Files
 from quinion.settings import Settings
 
 NAME = "ocr-api"

@@ -23,7 +23,6 @@ from quinion.errors import QuinionError
 from quinion.ingest.markdown import MarkdownReader
 from quinion.servers.ocr_api.answers import OcrOptions, write_answer
 from quinion.servers.ocr_api.auth import SIGNED_PREFIX
-from quinion.servers.ocr_api.files import MAX_BYTES, PREFIX, Files, StoredFile
 from quinion.servers.ocr_api.problems import (
     Problem,
     answer_engine_error,
@@ -34,6 +33,7 @@ from quinion.servers.ocr_api.problems import (
     no_file,
     too_large,
 )
+from quinion.servers.ocr_api.uploads import MAX_BYTES, PREFIX, Files, StoredFile
 
 MAX_REQUEST = 128 << 20
 """Maximum size of a request that contains its document; larger documents must be uploaded."""

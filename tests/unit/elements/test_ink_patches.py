@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from quinion.elements.ink import find_patches
+from quinion.elements.ink_patches import find_patches
 from quinion.model.element import Box
 
 

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quinion.enrich.answers import (
+from quinion.enrich.cleanup import (
     MAX_DESCRIPTION,
     MAX_LATEX,
     clean_description,

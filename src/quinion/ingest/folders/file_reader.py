@@ -10,8 +10,8 @@ from quinion.embed.local.weights import find_tokenizer
 from quinion.extract.formats import FileFormat
 from quinion.framing import Frame
 from quinion.ingest import documents
+from quinion.ingest.engine_resources import Resources
 from quinion.ingest.progress import Progress
-from quinion.ingest.resources import Resources
 from quinion.ingest.source import Source, check_unchanged
 from quinion.model.chunk import FileChunk, file_chunk_from_json
 

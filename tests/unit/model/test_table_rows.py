@@ -4,7 +4,7 @@ import io
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quinion.model.rows import to_csv, to_markdown
+from quinion.model.table_rows import to_csv, to_markdown
 
 words = st.text(st.characters(categories=("L", "N", "P", "Zs")), max_size=12)
 tables = st.lists(st.lists(words, min_size=3, max_size=3), min_size=1, max_size=5)

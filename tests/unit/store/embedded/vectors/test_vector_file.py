@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from quinion.store.embedded.bitmap import Slots
-from quinion.store.embedded.vectors.file import VectorFile
+from quinion.store.embedded.vectors.vector_file import VectorFile
 from tests.unit.store.stores import DIMENSIONS, vectors
 
 

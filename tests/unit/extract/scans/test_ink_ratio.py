@@ -1,7 +1,7 @@
 import pytest
 from PIL import Image, ImageDraw
 
-from quinion.extract.scans.ink import ink_ratio, word_ink_ratio
+from quinion.extract.scans.ink_ratio import ink_ratio, word_ink_ratio
 
 
 def page(paper: int, ink: int) -> Image.Image:

@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from quinion.cli.documents.files import find_documents
+from quinion.cli.documents.file_selection import find_documents
 from quinion.errors import FileMissing
 
 

@@ -11,7 +11,7 @@ from quinion.errors import StoreUnavailable
 from quinion.model.record import Record
 from quinion.store.base import Selector
 from quinion.store.embedded.store import EmbeddedStore
-from quinion.store.embedded.vectors import index
+from quinion.store.embedded.vectors import vector_index
 from tests.unit.store.embedded.clusters import DIMENSIONS, make_vectors
 from tests.unit.store.stores import open_store, records, vectors, write
 
@@ -27,7 +27,7 @@ def low_limits(monkeypatch: pytest.MonkeyPatch) -> None:
     """Lower the limits so that the few vectors of a test have binary codes."""
     limits = {"MIN_CODED": 500, "MAX_EXACT": 600, "MAX_EXACT_SCATTERED": 300, "MIN_CANDIDATES": 300}
     for name, limit in limits.items():
-        monkeypatch.setattr(index, name, limit)
+        monkeypatch.setattr(vector_index, name, limit)
 
 
 def fill(store: EmbeddedStore) -> None:
@@ -65,8 +65,8 @@ def test_nearly_all_of_the_nearest_are_found_among_many(tmp_path: Path, on_disk:
 @pytest.mark.usefixtures("low_limits")
 def test_codes_preselect_candidates(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """With few that are compared some of the nearest are missed: so it is codes that choose."""
-    monkeypatch.setattr(index, "MIN_CANDIDATES", 12)
-    monkeypatch.setattr(index, "CANDIDATES_PER_HIT", 1)
+    monkeypatch.setattr(vector_index, "MIN_CANDIDATES", 12)
+    monkeypatch.setattr(vector_index, "CANDIDATES_PER_HIT", 1)
     store = open_store(tmp_path)
     fill(store)
     assert 0.1 < recall(ask(store), np.arange(COUNT)) < 0.9

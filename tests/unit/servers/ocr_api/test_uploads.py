@@ -3,9 +3,9 @@ from pathlib import Path
 
 import pytest
 
-from quinion.servers.ocr_api import files as module
-from quinion.servers.ocr_api.files import MAX_AGE_S, MAX_FILES, Files, open_files
+from quinion.servers.ocr_api import uploads as module
 from quinion.servers.ocr_api.problems import Problem
+from quinion.servers.ocr_api.uploads import MAX_AGE_S, MAX_FILES, Files, open_files
 
 
 class Clock:

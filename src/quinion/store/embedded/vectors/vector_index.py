@@ -20,7 +20,7 @@ from quinion.store.base import Vectors
 from quinion.store.embedded.bitmap import Mask, Slots
 from quinion.store.embedded.database import REPAIR
 from quinion.store.embedded.vectors.binary_quantization import Codes
-from quinion.store.embedded.vectors.file import FLOAT, VectorFile
+from quinion.store.embedded.vectors.vector_file import FLOAT, VectorFile
 
 VECTORS, CODES = ".vectors", ".codes"
 MAX_EXACT = 20_000
