@@ -18,9 +18,9 @@ from itertools import islice
 from pathlib import Path
 
 from quinion.chunk.recursive import join_pages
+from quinion.classify.classifier import classify
 from quinion.extract.document import Options, inspect, read_pages
-from quinion.servers.document_store.classify import classify
-from quinion.servers.document_store.document_type import DocumentType
+from quinion.model.document_type import DocumentType
 
 LABELS = Path(__file__).with_name("document_types.tsv")
 # More pages than the text that is searched fills, without OCR of a whole book.

@@ -27,7 +27,7 @@ from bench.processes import measure_cpu_s, watch_memory
 from bench.sides import run_peer, run_server
 from quinion.engine import open_engine
 from quinion.extract.textfile import read_text
-from quinion.servers.docvec.records import IndexCollections
+from quinion.ingest.folders.records import IndexCollections
 from quinion.settings import Settings
 
 ROOT = Path(__file__).parents[1]

@@ -7,7 +7,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from quinion.elements.document import find_elements, open_document
-from quinion.elements.mupdf import pymupdf
+from quinion.elements.mupdf_layout import pymupdf
 from quinion.model.element import Box, Element, ElementType
 from quinion.workers.jobs.elements import read_words
 

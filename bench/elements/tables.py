@@ -27,7 +27,7 @@ from xml.etree import ElementTree
 
 from bench.elements import peers
 from quinion.elements.document import find_elements, open_document
-from quinion.elements.mupdf import pymupdf
+from quinion.elements.mupdf_layout import pymupdf
 from quinion.model.element import Box, ElementType
 
 FOLDER = "tables/icdar2013"

@@ -25,9 +25,9 @@ from bench.processes import measure_memory_mb
 from quinion.concurrency import in_thread
 from quinion.embed.base import Vectors
 from quinion.engine import open_engine
-from quinion.ingest.folders import GROUP_CHUNKS
+from quinion.ingest.folders.indexer import GROUP_CHUNKS
+from quinion.ingest.folders.records import IndexCollections
 from quinion.model.record import Record
-from quinion.servers.docvec.records import IndexCollections
 from quinion.settings import Settings
 
 DOCVEC_COLLECTIONS = IndexCollections("documents")

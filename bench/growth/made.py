@@ -16,11 +16,11 @@ from numpy.typing import NDArray
 
 from quinion.embed.base import Vectors
 from quinion.extract.formats import MARKDOWN, TEXT
-from quinion.ingest.files import File
+from quinion.ingest.folders.file_reader import File
+from quinion.ingest.folders.records import ID_CHARACTERS, chunk_records
 from quinion.ingest.source import Source
 from quinion.model.chunk import FileChunk
 from quinion.model.record import Record
-from quinion.servers.docvec.records import ID_CHARACTERS, chunk_records
 
 FILE_CHUNKS = 200
 """Chunks per file; sizes are multiples of it."""

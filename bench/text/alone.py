@@ -11,6 +11,7 @@ import sys
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -24,24 +25,22 @@ from bench.peer import serve
 from bench.processes import measure_cpu_s, measure_embedding_s
 from bench.sides import our_variables
 from quinion.chunk.recursive import chunk_pages, join_pages
+from quinion.classify.classifier import classify
 from quinion.cli.documents.ingest import AT_ONCE
 from quinion.concurrency import in_thread
 from quinion.embed.base import Vectors
 from quinion.engine import Engine, open_engine
 from quinion.ingest import documents
+from quinion.ingest.applications import EXTENSIONS, IngestedDocument
 from quinion.ingest.documents import ExtractedDocument
 from quinion.ingest.progress import no_progress
 from quinion.ingest.source import Source, open_source
 from quinion.model.chunk import Chunk
 from quinion.model.page import document_method
-from quinion.servers.document_store.classify import classify
-from quinion.servers.document_store.ingest import EXTENSIONS
 from quinion.servers.document_store.records import (
     CHUNKS,
     REGISTRY,
-    IngestedDocument,
     chunk_records,
-    now,
     possible_ids,
     registry_record,
 )
@@ -123,7 +122,7 @@ class Stages:
             application_ref="bench",
             document_type=classify(held.source.path.name, text),
             chunk_count=len(held.chunks),
-            ingested_at=now(),
+            ingested_at=datetime.now(UTC),
             extraction_method=document_method(held.reading.pages),
             contains_drawings=held.reading.contains_drawings,
         )

@@ -15,14 +15,14 @@ from mcp import Client
 from quinion.concurrency import in_thread
 from quinion.engine import Engine
 from quinion.errors import QuinionError
+from quinion.ingest.applications import ApplicationIngestion
+from quinion.ingest.folders.records import IndexCollections
+from quinion.ingest.library import records as library_records
 from quinion.ingest.source import hash_file
 from quinion.model.policy import PolicyCategory, PolicyDraft, RevisionDraft, RevisionStatus
 from quinion.servers import doclibrary, document_store, docvec, policy_kb
 from quinion.servers.base import ContractServer
-from quinion.servers.doclibrary import records as library_records
-from quinion.servers.document_store import ingest as documents
 from quinion.servers.document_store import records as document_records
-from quinion.servers.docvec.records import IndexCollections
 from quinion.servers.policy_kb import records as policy_records
 from quinion.settings import Settings
 from quinion.store.blobs import UNLISTED
@@ -183,7 +183,8 @@ async def _one_document(stage: Stage) -> None:
 async def _delete_document(stage: Stage) -> Answer:
     sha256 = await in_thread(hash_file, stage.files / "heron.pdf")
     id_ = next(document_records.possible_ids(REFERENCE, sha256))
-    return await _worded(documents.delete_document(stage.engine, id_))
+    ingestion = ApplicationIngestion(stage.engine, document_records)
+    return await _worded(ingestion.delete(id_))
 
 
 async def _look_at_documents(stage: Stage) -> State:

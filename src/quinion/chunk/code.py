@@ -15,7 +15,7 @@ from itertools import groupby
 
 from quinion.chunk.code_outline import Outline, Scope, read_outline
 from quinion.chunk.headings import HEADING_SHARE, fit_heading
-from quinion.chunk.lines import LineCounter, line_starts
+from quinion.chunk.line_numbers import LineCounter, line_starts
 from quinion.chunk.splitter import BY_LINES, CutPositions, Level, split_span
 from quinion.chunk.text import split_text
 from quinion.chunk.token_offsets import Measure, Span, TokenOffsets

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from quinion.chunk.headings import HEADING_SHARE, SEPARATOR, fit_heading
-from quinion.chunk.lines import LineCounter
+from quinion.chunk.line_numbers import LineCounter
 from quinion.chunk.markdown_outline import MarkdownSection, read_outline
 from quinion.chunk.splitter import BY_LINES, Level, split_span
 from quinion.chunk.token_offsets import Measure, Span, TokenOffsets

@@ -14,7 +14,7 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 from markdown_it.utils import EnvType
 
-from quinion.chunk.lines import line_starts
+from quinion.chunk.line_numbers import line_starts
 from quinion.chunk.splitter import CutPositions
 
 TITLE_CHARACTERS = 200

@@ -1,6 +1,6 @@
 """Plain text splitter: as many paragraphs per chunk as fit."""
 
-from quinion.chunk.lines import LineCounter
+from quinion.chunk.line_numbers import LineCounter
 from quinion.chunk.splitter import split_span
 from quinion.chunk.token_offsets import Measure, TokenOffsets
 from quinion.model.chunk import FileChunk

@@ -4,5 +4,5 @@
 - `client`: connects to that socket, or starts an engine in the `background`.
 - `handshake`: the first line that each side sends.
 - `jsonrpc_stream`: MCP messages over a socket.
-- `stdio`: the relay that desktop clients start.
+- `relay`: the relay that desktop clients start.
 """

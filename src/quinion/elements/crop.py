@@ -14,7 +14,7 @@ from pathlib import Path
 from PIL import Image
 
 from quinion.elements.document import open_document, report_damage
-from quinion.elements.mupdf import pymupdf
+from quinion.elements.mupdf_layout import pymupdf
 from quinion.errors import InvalidInput
 from quinion.model.element import Box
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from quinion.elements.find import find_on_page, label_unlabelled
-from quinion.elements.mupdf import DAMAGE, pymupdf
+from quinion.elements.mupdf_layout import DAMAGE, pymupdf
 from quinion.elements.page_layout import Style
 from quinion.elements.scanned_page import ReadWords, read_scan
 from quinion.elements.text_page import (

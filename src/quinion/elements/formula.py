@@ -26,7 +26,7 @@ except ImportError as error:
         f"Formulas cannot be rendered: {error}. Run: pip install 'quinion[formulas]'"
     ) from error
 
-from quinion.elements.mupdf import pymupdf
+from quinion.elements.mupdf_layout import pymupdf
 
 MAX_CHARACTERS = 2_000
 MAX_CPU_S = 3.0

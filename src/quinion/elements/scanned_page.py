@@ -14,8 +14,8 @@ from itertools import groupby
 
 from PIL import Image
 
-from quinion.elements.ink import SCAN_CONTRAST, find_patches
-from quinion.elements.mupdf import pymupdf
+from quinion.elements.ink_patches import SCAN_CONTRAST, find_patches
+from quinion.elements.mupdf_layout import pymupdf
 from quinion.elements.page_layout import PageLayout, Row, bounding_box
 from quinion.elements.text_page import (
     MAX_SIDE,

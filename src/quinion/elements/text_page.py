@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from quinion.elements.ink import SCAN_CONTRAST, find_patches
-from quinion.elements.mupdf import pymupdf
+from quinion.elements.ink_patches import SCAN_CONTRAST, find_patches
+from quinion.elements.mupdf_layout import pymupdf
 from quinion.elements.page_layout import Grid, PageLayout, Region, RegionKind, Row, Style, merge
 from quinion.model.element import Box, Rows
 

@@ -10,7 +10,7 @@ from http import HTTPStatus
 
 from pydantic import BaseModel, Field, SecretStr
 
-from quinion.enrich.answers import clean_description, clean_latex
+from quinion.enrich.cleanup import clean_description, clean_latex
 from quinion.enrich.prompts import make_prompt, wants_latex
 from quinion.errors import EnricherUnavailable
 from quinion.http_client import JsonClient, Refused, Service, complete_openai, parse_address

@@ -28,8 +28,8 @@ from quinion.extract.scans.scan_decision import (
     has_layer,
 )
 from quinion.framing import Frame
+from quinion.ingest.engine_resources import Resources
 from quinion.ingest.progress import Progress
-from quinion.ingest.resources import Resources
 from quinion.ingest.source import Source, check_unchanged
 from quinion.model.chunk import Chunk
 from quinion.model.line import LinedPage, lined_page_of_json
@@ -51,6 +51,9 @@ MAX_CHARACTERS = 32_000_000
 printed pages have."""
 LINE_CHARACTERS = 50
 """Cost of a line in addition to its text, because its position and typography are stored."""
+
+ANY_PICTURE = 1.0
+"""Image ratio that no PDF exceeds: an indexed file is always read for its text."""
 
 OnPage = Callable[[Page], Awaitable[None]]
 Slice = tuple[int, int]
@@ -236,7 +239,7 @@ async def read_lined(resources: Resources, source: Source, progress: Progress) -
         pages[lined.page.number] = lined
         await read_progress.report(lined.page)
 
-    slices = _slices(range(1, read_progress.page_count + 1), SLICE_PAGES)
+    slices = group_pages(range(1, read_progress.page_count + 1), SLICE_PAGES)
     await _run_slices(resources.workers, "read_lined_pages", slices, keep, path, options)
     await in_thread(check_unchanged, source)
     return [pages[number] for number in sorted(pages)]
@@ -253,7 +256,7 @@ async def _survey(
         found[item["number"]] = item
 
     await _run_slices(workers, "survey", [(1, SURVEYED_PAGES)], keep, path, options)
-    others = _slices(range(SURVEYED_PAGES + 1, found[1]["page_count"] + 1), SURVEYED_PAGES)
+    others = group_pages(range(SURVEYED_PAGES + 1, found[1]["page_count"] + 1), SURVEYED_PAGES)
     await _run_slices(workers, "survey", others, keep, path, options)
     return [found[number] for number in sorted(found)]
 
@@ -292,7 +295,7 @@ async def _read_pages(
         await keep(Page(item["number"], item["text"], Method(item["method"]), item["confidence"]))
 
     scanned = sorted({*range(1, len(surveyed) + 1)} - {page["number"] for page in layered})
-    slices = _slices(scanned, SLICE_PAGES)
+    slices = group_pages(scanned, SLICE_PAGES)
     read_scanned = partial(_run_slices, workers, "read_pages", slices, keep_read, path, options)
     await together(keep_layered, read_scanned)
     return [pages[number] for number in sorted(pages)]
@@ -316,8 +319,8 @@ async def _run_slices(
     await together(*[work] * min(len(slices), workers.size))
 
 
-def _slices(numbers: Iterable[int], size: int) -> list[Slice]:
-    """Group ascending numbers into consecutive ranges of at most `size`, as first and last."""
+def group_pages(numbers: Iterable[int], size: int) -> list[Slice]:
+    """Group page numbers into consecutive ranges of at most `size`, as first and last."""
     slices: list[Slice] = []
     for number in numbers:
         first, last = slices[-1] if slices else (0, -1)

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from quinion.concurrency import KeyedLock, in_thread
 from quinion.framing import Frame
-from quinion.ingest.resources import Resources
+from quinion.ingest.engine_resources import Resources
 from quinion.model.element import Box
 
 MAX_BYTES = 512 << 20

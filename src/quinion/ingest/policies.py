@@ -18,7 +18,7 @@ import anyio
 
 from quinion.concurrency import KeyedLock, in_thread
 from quinion.errors import PolicyProblem
-from quinion.ingest.resources import Resources
+from quinion.ingest.engine_resources import Resources
 from quinion.model.policy import (
     Policy,
     PolicyDraft,

@@ -6,6 +6,9 @@ from dataclasses import dataclass
 Scalar = str | int | float | bool
 Metadata = Mapping[str, Scalar]
 
+HIDDEN_TEXT = "hidden_text"
+"""Metadata key of a chunk; absent if its pages have no hidden text."""
+
 
 @dataclass(frozen=True, slots=True)
 class Record:
@@ -27,3 +30,13 @@ class Hit:
 def score_of_distance(squared_l2: float) -> float:
     """Relevance score of the specs: for unit vectors the cosine similarity, at least 0."""
     return max(0.0, 1.0 - squared_l2 / 2.0)
+
+
+def flag(has_hidden: bool) -> Metadata:
+    """Return the metadata of a chunk's flag, empty if there is no hidden text."""
+    return {HIDDEN_TEXT: True} if has_hidden else {}
+
+
+def is_flagged(metadata: Metadata) -> bool:
+    """Return whether a chunk with this metadata is flagged."""
+    return bool(metadata.get(HIDDEN_TEXT, False))

@@ -1,4 +1,4 @@
-"""Warnings and flags for invisible text, which `extract/invisible_text.py` detects.
+"""Warnings of invisible text, which `extract/invisible_text.py` detects.
 
 Detection works per page: a chunk is flagged if any of its pages has invisible text. The fields
 are additions to each contract and are omitted when nothing was detected.
@@ -10,10 +10,6 @@ from typing import Annotated
 
 from pydantic import Field
 
-from quinion.model.record import Metadata
-
-FIELD = "hidden_text"
-"""Metadata key of a chunk; absent if its pages have no hidden text."""
 NOTE = "There is text on the page that cannot be seen on it: check it before you rely on it."
 MAX_WARNINGS = 20
 
@@ -32,16 +28,6 @@ Warnings = Annotated[
         description="Addition, left out where empty: the pages with text that cannot be seen.",
     ),
 ]
-
-
-def flag(has_hidden: bool) -> Metadata:
-    """Return the metadata of a chunk's flag, empty if there is no hidden text."""
-    return {FIELD: True} if has_hidden else {}
-
-
-def is_flagged(metadata: Metadata) -> bool:
-    """Return whether a chunk with this metadata is flagged."""
-    return bool(metadata.get(FIELD, False))
 
 
 def note(text: str, has_hidden: bool) -> str:

@@ -23,7 +23,7 @@ from quinion.store.embedded.legacy import adopt_ledger
 from quinion.store.embedded.raw_reader import RawReader, RawRecord
 from quinion.store.embedded.schema import VERSION, check_version
 from quinion.store.embedded.store import EmbeddedStore
-from quinion.store.embedded.vectors.index import VECTORS
+from quinion.store.embedded.vectors.vector_index import VECTORS
 from quinion.store.factory import REBUILT, StorePlace, finish_rebuild, open_store
 
 Damaged = tuple[str, RawRecord]

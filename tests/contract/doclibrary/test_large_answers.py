@@ -14,7 +14,7 @@ from PIL import Image
 
 from quinion.extract.pdf.mupdf import pymupdf
 from quinion.home import store_place
-from quinion.servers.doclibrary.records import (
+from quinion.ingest.library.records import (
     DOCUMENTS,
     LibraryDocument,
     count_types,

@@ -10,7 +10,7 @@ from PIL import Image
 from pydantic import SecretStr
 
 from quinion import http_client
-from quinion.enrich.answers import MAX_DESCRIPTION
+from quinion.enrich.cleanup import MAX_DESCRIPTION
 from quinion.enrich.prompts import make_prompt
 from quinion.enrich.vision import NotDescribed, Remark, Vision
 from quinion.errors import BadSetting, EnricherUnavailable, QuinionError

@@ -2,14 +2,13 @@ import json
 
 from pydantic import BaseModel
 
+from quinion.model.record import flag, is_flagged
 from quinion.servers.base import as_json
 from quinion.servers.invisible_text import (
     MAX_WARNINGS,
     NOTE,
     HiddenText,
     Warnings,
-    flag,
-    is_flagged,
     note,
     warn,
     warn_of_files,

@@ -33,7 +33,7 @@ def low_limits() -> Iterator[None]:
     """Lower the limits so that a small collection has binary codes."""
     with pytest.MonkeyPatch.context() as patch:
         for name, limit in (("MIN_CODED", 200), ("MAX_EXACT", 100), ("MAX_EXACT_SCATTERED", 100)):
-            patch.setattr(f"quinion.store.embedded.vectors.index.{name}", limit)
+            patch.setattr(f"quinion.store.embedded.vectors.vector_index.{name}", limit)
         yield
 
 

@@ -23,7 +23,7 @@ VALUES: dict[str, list[Any]] = {
 }
 OPERATORS = ["$eq", "$ne", "$gt", "$gte", "$lt", "$lte", "$in", "$nin"]
 COUNT = 300
-INDEX = "quinion.store.embedded.vectors.index"
+INDEX = "quinion.store.embedded.vectors.vector_index"
 
 
 def random_filter(dice: random.Random, depth: int = 2) -> Where:

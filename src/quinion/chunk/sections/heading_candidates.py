@@ -1,6 +1,6 @@
 """Marks, the lines at which sections start, and their patterns.
 
-This module has what `labels`, `numbered` and `headings` share; each finds one kind of mark by its
+This module has what `labels`, `numbered` and `unnumbered` share; each finds one kind of mark by its
 own evidence.
 """
 

@@ -21,12 +21,12 @@ from quinion.chunk.sections.footnotes import Note, find_notes
 from quinion.chunk.sections.headers_footers import find_furniture
 from quinion.chunk.sections.heading_candidates import DocumentLines, Mark
 from quinion.chunk.sections.heading_chunks import LINE_BREAK, add_text_below
-from quinion.chunk.sections.headings import find_headings
 from quinion.chunk.sections.labels import find_labelled
 from quinion.chunk.sections.numbered import find_inner, find_numbered
 from quinion.chunk.sections.tree import LEAVES, Node, Tree, name_chapters
 from quinion.chunk.sections.typography import Typography, measure
 from quinion.chunk.sections.uncertain import cite_by_page
+from quinion.chunk.sections.unnumbered import find_headings
 from quinion.model.line import Line
 from quinion.model.section import CAPTIONED, Kind, Section, SectionChunk, Span
 

@@ -13,12 +13,12 @@ from rich.markup import escape
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
 from rich.table import Column, Table
 
-from quinion.cli.documents.files import find_documents
+from quinion.cli.documents.file_selection import find_documents
 from quinion.cli.report import warn
 from quinion.cli.server_client import Answer, call, connect
 from quinion.errors import InvalidInput
+from quinion.ingest.applications import EXTENSIONS
 from quinion.servers import document_store
-from quinion.servers.document_store.ingest import EXTENSIONS
 from quinion.settings import Settings
 
 AT_ONCE = 3

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from quinion.cli.documents.files import find_documents
+from quinion.cli.documents.file_selection import find_documents
 from quinion.cli.options import Json, Yes, confirm, print_json, print_result
 from quinion.cli.report import fail, warn
 from quinion.errors import InvalidInput, QuinionError
@@ -38,7 +38,7 @@ def add(
     Example: quinion library add manual.pdf ./reports
     """
     from quinion.cli.library import calls
-    from quinion.servers.doclibrary.adding import EXTENSIONS
+    from quinion.ingest.library.adder import EXTENSIONS
 
     files = find_documents(paths, EXTENSIONS)
     if not files:

@@ -5,10 +5,10 @@ import sys
 import anyio
 import typer
 
+from quinion.ingest.markdown import MarkdownReader
 from quinion.servers.http import LOOPBACK, Site, serve_sites
 from quinion.servers.ocr_api import NAME, build_app
-from quinion.servers.ocr_api.files import open_files
-from quinion.servers.ocr_api.reading import Reader
+from quinion.servers.ocr_api.uploads import open_files
 from quinion.settings import Settings
 from quinion.workers.kinds import MARKDOWN
 from quinion.workers.pool import Workers
@@ -25,7 +25,7 @@ async def _serve(settings: Settings, host: str, port: int) -> None:
     workers = Workers(settings.workers, kind=MARKDOWN)
     try:
         with open_files() as files:
-            reader = Reader(workers, ocr=settings.enable_ocr)
+            reader = MarkdownReader(workers, ocr=settings.enable_ocr)
             app = build_app(settings, files, reader)
             await serve_sites([Site(NAME, app, host, port)], _print_address)
     finally:

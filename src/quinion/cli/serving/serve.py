@@ -8,7 +8,7 @@ import anyio
 import typer
 from mcp import Client
 
-from quinion.cli.documents.files import find_documents
+from quinion.cli.documents.file_selection import find_documents
 from quinion.cli.report import fail
 from quinion.cli.server_client import call
 from quinion.concurrency import in_thread
@@ -16,8 +16,8 @@ from quinion.daemon.client import stop_engine
 from quinion.daemon.socket_server import SocketServer, open_socket_server
 from quinion.engine import open_engine
 from quinion.errors import InvalidInput, QuinionError
+from quinion.ingest.applications import EXTENSIONS
 from quinion.servers import document_store, mistral_ocr
-from quinion.servers.document_store.ingest import EXTENSIONS
 from quinion.servers.document_store.records import REGISTRY
 from quinion.servers.http import Endpoint, choose_host, serve
 from quinion.servers.registry import CATALOG, Entry, find_server

@@ -1,7 +1,7 @@
 """`quinion stdio`: serve one desktop client over stdin and stdout."""
 
 from quinion.daemon.client import attach
-from quinion.daemon.stdio import serve_stdio
+from quinion.daemon.relay import serve_stdio
 from quinion.servers import mistral_ocr
 from quinion.servers.registry import find_server
 from quinion.settings import Settings

@@ -23,7 +23,7 @@ from PIL import Image
 from quinion.errors import ExtractionFailed
 from quinion.extract.document import OCR_TIMEOUT_S, Options
 from quinion.extract.image import FORMATS, open_image
-from quinion.extract.markdown.page import (
+from quinion.extract.markdown.page_markdown import (
     DPI,
     POINTS_PER_INCH,
     MarkdownPage,
@@ -38,7 +38,7 @@ from quinion.extract.ocr.text_overlay import overlay_text
 from quinion.extract.ocr.upright import is_unreliable, read_upright
 from quinion.extract.pdf.mupdf import DAMAGE, pymupdf
 from quinion.extract.pdf.reader import open_pdf
-from quinion.extract.scans.ink import ink_ratio
+from quinion.extract.scans.ink_ratio import ink_ratio
 from quinion.extract.scans.scan_decision import has_layer
 from quinion.extract.scans.scan_probe import BLANK_INK
 

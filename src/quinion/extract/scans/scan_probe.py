@@ -6,7 +6,7 @@ The thresholds were tuned on labelled pages. `docs/extraction.md` has the result
 
 from quinion.extract.ocr.raster import Raster
 from quinion.extract.ocr.upright import is_unreliable, read_upright
-from quinion.extract.scans.ink import ink_ratio, word_ink_ratio
+from quinion.extract.scans.ink_ratio import ink_ratio, word_ink_ratio
 from quinion.extract.scans.scan_decision import PageKind
 from quinion.extract.scans.text_heuristics import has_lines
 

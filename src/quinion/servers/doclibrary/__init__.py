@@ -1,18 +1,18 @@
 """doclibrary server: technical PDFs, with their figures, tables and equations as images.
 
 Everything specific to its contract is in this folder: tools, resources, response models and
-texts, and the storage format of documents.
+texts. `ingest.library` has the documents.
 """
 
 from functools import partial
 
 from quinion.engine import Engine
+from quinion.ingest.library.library import Library
+from quinion.ingest.library.records import CONTENT, DOCUMENTS
 from quinion.servers.auth import Refusal
 from quinion.servers.base import ContractServer
 from quinion.servers.doclibrary.answers import Failed
 from quinion.servers.doclibrary.check import find_problems
-from quinion.servers.doclibrary.library import Library
-from quinion.servers.doclibrary.records import CONTENT, DOCUMENTS
 from quinion.servers.doclibrary.resources import add_resources
 from quinion.servers.doclibrary.tools import make_cli_tools, make_tools
 from quinion.servers.icons import draw_icon

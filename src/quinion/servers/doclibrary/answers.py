@@ -10,11 +10,11 @@ from typing import Literal
 from mcp.types import CallToolResult, ImageContent, TextContent
 from pydantic import BaseModel, Field
 
-from quinion.model.record import Hit
-from quinion.model.rows import to_csv, to_markdown
+from quinion.ingest.library.records import TEXT, LibraryDocument, LibraryElement
+from quinion.model.record import Hit, is_flagged
+from quinion.model.table_rows import to_csv, to_markdown
 from quinion.servers.base import Answer, as_json
-from quinion.servers.doclibrary.records import TEXT, LibraryDocument, LibraryElement
-from quinion.servers.invisible_text import NOTE, HiddenText, Warnings, is_flagged
+from quinion.servers.invisible_text import NOTE, HiddenText, Warnings
 
 SHOWN_CHARACTERS = 300
 """Maximum length of the content of a search result."""

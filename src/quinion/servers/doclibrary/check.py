@@ -3,10 +3,10 @@
 from collections import Counter
 
 from quinion.concurrency import in_thread
+from quinion.ingest.library.library import Library
+from quinion.ingest.library.records import CONTENT, TEXT, LibraryDocument
 from quinion.ingest.source import hash_file
 from quinion.model.element import ElementType
-from quinion.servers.doclibrary.library import Library
-from quinion.servers.doclibrary.records import CONTENT, TEXT, LibraryDocument
 
 
 async def find_problems(library: Library) -> list[str]:
@@ -29,7 +29,7 @@ async def find_problems(library: Library) -> list[str]:
 
 async def _count_kinds(library: Library) -> dict[str, Counter[str]]:
     kinds: dict[str, Counter[str]] = {}
-    for record in await library.engine.collections.get(CONTENT):
+    for record in await library.resources.collections.get(CONTENT):
         slug = str(record.metadata["document_slug"])
         kinds.setdefault(slug, Counter())[str(record.metadata["kind"])] += 1
     return kinds

@@ -6,9 +6,9 @@ from typing import Annotated
 from pydantic import Field
 
 from quinion.errors import InvalidInput
+from quinion.ingest.library.library import Library
 from quinion.servers.base import ContractServer, QueryText
 from quinion.servers.completions import complete_by
-from quinion.servers.doclibrary.library import Library
 from quinion.servers.doclibrary.tour import SHOW, TOUR
 
 

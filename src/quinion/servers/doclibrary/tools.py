@@ -13,9 +13,12 @@ from pydantic import Field
 
 from quinion.concurrency import in_thread
 from quinion.errors import InvalidInput, QuinionError
+from quinion.ingest.library.adder import DocumentAdder
+from quinion.ingest.library.enricher import Enricher
+from quinion.ingest.library.library import Library
+from quinion.ingest.library.records import LibraryDocument
 from quinion.model.element import ElementType
 from quinion.servers.base import Name, PathText, QueryText, make_tool, report_to
-from quinion.servers.doclibrary.adding import DocumentAdder
 from quinion.servers.doclibrary.answers import (
     AddAnswer,
     Added,
@@ -43,9 +46,7 @@ from quinion.servers.doclibrary.answers import (
     image_result,
     text_result,
 )
-from quinion.servers.doclibrary.enriching import Enricher
-from quinion.servers.doclibrary.library import Library
-from quinion.servers.doclibrary.records import LibraryDocument
+from quinion.servers.doclibrary.search import search
 from quinion.servers.invisible_text import NOTE, warn
 from quinion.servers.response_size import how_many_fit
 
@@ -80,7 +81,7 @@ def make_tools(library: Library) -> list[Tool]:
         Each result names its document and page, and for an element its label: what
         `get_element_image` and `get_page_image` need.
         """
-        hits = await library.search(query, limit, document_slug, None)
+        hits = await search(library, query, limit, document_slug, None)
         found = Found(query=query, results=[Result.of(hit) for hit in hits])
         return text_result(found, found.render("results"))
 
@@ -99,7 +100,7 @@ def make_tools(library: Library) -> list[Tool]:
         Show what was found with `get_element_image`.
         """
         kinds = list(ElementType) if element_type is None else [_check_type(element_type)]
-        hits = await library.search(query, limit, document_slug, list(map(str, kinds)))
+        hits = await search(library, query, limit, document_slug, list(map(str, kinds)))
         found = Found(query=query, results=[Result.of(hit) for hit in hits])
         of_type = f" of type '{element_type}'" if element_type and not hits else ""
         return text_result(found, found.render(f"visual elements{of_type}"))
@@ -297,7 +298,7 @@ def _sort(documents: list[LibraryDocument], key: str) -> list[LibraryDocument]:
 
 
 async def _status(library: Library) -> Status:
-    engine = library.engine
+    engine = library.resources
     try:
         await in_thread(engine.model.load)
         embedding = f"OK ({await in_thread(lambda: engine.model.fingerprint)})"

@@ -1,7 +1,7 @@
 """Document Store: ingest, search and read planning-application documents.
 
-This package implements the contract of the server: its tools, resources and answers, the records
-in each collection, and the classification of documents.
+This package implements the contract of the server: its tools, resources and answers, and the
+records in each collection.
 """
 
 from functools import partial

@@ -8,9 +8,10 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, Field
 
+from quinion.ingest.applications import KnownDocument, NewDocument, SkippedPicture
 from quinion.model.record import Hit, Record
 from quinion.servers.base import Answer
-from quinion.servers.invisible_text import HiddenText, Warnings
+from quinion.servers.invisible_text import HiddenText, Warnings, warn
 
 
 class Failed(BaseModel):
@@ -49,6 +50,25 @@ class Skipped(BaseModel):
     reason: Literal["image_based"] = "image_based"
     image_ratio: float
     total_pages: int
+
+
+def describe_outcome(
+    outcome: NewDocument | KnownDocument | SkippedPicture,
+) -> Ingested | AlreadyIngested | Skipped:
+    """Build the answer for the outcome of an ingest."""
+    if isinstance(outcome, KnownDocument):
+        return AlreadyIngested(document_id=outcome.id)
+    if isinstance(outcome, SkippedPicture):
+        return Skipped(image_ratio=round(outcome.image_ratio, 3), total_pages=outcome.page_count)
+    return Ingested(
+        document_id=outcome.document.id,
+        chunks_created=outcome.document.chunk_count,
+        extraction_method=str(outcome.document.extraction_method),
+        contains_drawings=outcome.document.contains_drawings,
+        total_chars=len(outcome.text),
+        total_words=len(outcome.text.split()),
+        warnings=warn(outcome.hidden),
+    )
 
 
 class ChunkMetadata(BaseModel):

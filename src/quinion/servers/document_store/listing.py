@@ -4,8 +4,8 @@ from collections import Counter
 
 from quinion.engine import Engine
 from quinion.errors import InvalidInput
+from quinion.model.document_type import DocumentType
 from quinion.servers.document_store.answers import Application, Applications, Listed, Listing
-from quinion.servers.document_store.document_type import DocumentType
 from quinion.servers.document_store.records import REGISTRY
 from quinion.servers.response_size import how_many_fit
 from quinion.store.filters import all_of

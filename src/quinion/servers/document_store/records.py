@@ -2,36 +2,16 @@
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from datetime import UTC, datetime
-from pathlib import Path
 
+from quinion.ingest.applications import IngestedDocument
 from quinion.model.chunk import Chunk
-from quinion.model.page import Method
-from quinion.model.record import Record
-from quinion.servers.document_store.document_type import DocumentType
-from quinion.servers.invisible_text import flag
+from quinion.model.record import Record, flag
 from quinion.store.base import Selector
 
 CHUNKS = "application_docs"
 REGISTRY = "document_registry"
 
 MIN_PREFIX_LENGTH = 6
-
-
-@dataclass(frozen=True, slots=True)
-class IngestedDocument:
-    """Ingested document, as recorded in the registry."""
-
-    id: str
-    file_path: Path
-    file_hash: str
-    application_ref: str
-    document_type: DocumentType
-    chunk_count: int
-    ingested_at: datetime
-    extraction_method: Method
-    contains_drawings: bool
 
 
 def possible_ids(application_ref: str, file_hash: str) -> Iterator[str]:
@@ -105,8 +85,3 @@ def registry_record(document: IngestedDocument) -> Record:
             "contains_drawings": document.contains_drawings,
         },
     )
-
-
-def now() -> datetime:
-    """Return the current time, for `ingested_at`."""
-    return datetime.now(UTC)

@@ -8,14 +8,14 @@ from pydantic import Field
 
 from quinion.engine import Engine
 from quinion.errors import DocumentMissing
+from quinion.model.document_type import DocumentType
 from quinion.servers.base import ContractServer, Name
 from quinion.servers.completions import complete_by
 from quinion.servers.document_store import prompts
 from quinion.servers.document_store.answers import Applications, Listed, Listing
-from quinion.servers.document_store.document_type import DocumentType
+from quinion.servers.document_store.document_text import read_text
 from quinion.servers.document_store.listing import check_type, list_applications, list_documents
 from quinion.servers.document_store.records import REGISTRY
-from quinion.servers.document_store.text import read_text
 from quinion.servers.invisible_text import note
 from quinion.servers.resources import MAX_LISTED, add_continuation, fill_uri
 

@@ -10,6 +10,8 @@ from mcp.server.mcpserver.tools import Tool
 from pydantic import Field
 
 from quinion.engine import Engine
+from quinion.ingest.applications import ApplicationIngestion
+from quinion.model.document_type import DocumentType
 from quinion.search import semantic
 from quinion.servers.base import (
     Name,
@@ -18,6 +20,7 @@ from quinion.servers.base import (
     make_tool,
     report_to,
 )
+from quinion.servers.document_store import records
 from quinion.servers.document_store.answers import (
     Found,
     IngestAnswer,
@@ -25,12 +28,11 @@ from quinion.servers.document_store.answers import (
     Result,
     SearchAnswer,
     TextAnswer,
+    describe_outcome,
 )
-from quinion.servers.document_store.document_type import DocumentType
-from quinion.servers.document_store.ingest import Ingestion
+from quinion.servers.document_store.document_text import read_text
 from quinion.servers.document_store.listing import check_ref, check_type, list_documents
 from quinion.servers.document_store.records import CHUNKS
-from quinion.servers.document_store.text import read_text
 from quinion.servers.response_size import how_many_fit
 from quinion.store.filters import all_of
 
@@ -44,7 +46,7 @@ ApplicationRef = Annotated[
 
 def make_tools(engine: Engine) -> list[Tool]:
     """Create the tools on this engine."""
-    ingestion = Ingestion(engine)
+    ingestion = ApplicationIngestion(engine, records)
 
     async def ingest_document(
         file_path: Annotated[
@@ -67,14 +69,13 @@ def make_tools(engine: Engine) -> list[Tool]:
         can be searched and read. The same content for the same application is taken once.
         Drawings, photographs and renderings are skipped.
         """
-        return IngestAnswer(
-            await ingestion.ingest(
-                file_path,
-                check_ref(application_ref),
-                check_type(document_type) if document_type is not None else None,
-                report_to(ctx),
-            )
+        outcome = await ingestion.ingest(
+            file_path,
+            check_ref(application_ref),
+            check_type(document_type) if document_type is not None else None,
+            report_to(ctx),
         )
+        return IngestAnswer(describe_outcome(outcome))
 
     async def search_application_docs(
         query: Annotated[QueryText, Field(description="What to look for, in natural language.")],

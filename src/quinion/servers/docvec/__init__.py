@@ -1,17 +1,17 @@
 """DocVec server: indexes and searches folders of Markdown, PDF, text and Python files.
 
-Everything specific to its contract is in this folder: tools, resources, response models, error
-messages, the storage format of files, and synchronizing an index with a folder.
+Everything specific to its contract is in this folder: tools, resources, response models, filters
+and error messages. `ingest.folders` has the index.
 """
 
 from functools import partial
 
 from quinion.engine import Engine
+from quinion.ingest.folders.folder_index import FolderIndex
 from quinion.servers.auth import Refusal
 from quinion.servers.base import ContractServer
 from quinion.servers.docvec.check import find_problems, list_collection_names, unlist_broken
 from quinion.servers.docvec.failures import refuse
-from quinion.servers.docvec.index import Index
 from quinion.servers.docvec.resources import add_resources
 from quinion.servers.docvec.tools import make_tools
 from quinion.servers.icons import draw_icon
@@ -45,7 +45,7 @@ def build(engine: Engine) -> ContractServer:
         BadSetting: a setting of the embedding backend is missing.
         ModelUnavailable: the embedding model is not installed.
     """
-    index = Index(engine)
+    index = FolderIndex(engine)
     server = ContractServer(
         "docvec-mcp",
         title="DocVec",

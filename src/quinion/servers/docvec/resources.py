@@ -7,20 +7,20 @@ from typing import Annotated
 from mcp.types import Resource
 from pydantic import Field
 
+from quinion.ingest.folders.folder_index import FolderIndex
 from quinion.model.record import Record
 from quinion.servers.base import ContractServer, PathText, QueryText
 from quinion.servers.completions import complete_by
 from quinion.servers.docvec import prompts
 from quinion.servers.docvec.answers import Stats
-from quinion.servers.docvec.files import describe, read_file
-from quinion.servers.docvec.index import Index
+from quinion.servers.docvec.contents import describe, read_file
 from quinion.servers.resources import MAX_LISTED, add_continuation, fill_uri
 
 FILES = "docvec://files"
 FILE = "docvec://file/{path}{?from_chunk}"
 
 
-def add_resources(server: ContractServer, index: Index) -> None:
+def add_resources(server: ContractServer, index: FolderIndex) -> None:
     """Register the resources, the prompt and their completions."""
 
     @server.resource(
@@ -58,7 +58,7 @@ def add_resources(server: ContractServer, index: Index) -> None:
         return prompts.answer_from(folder, question, max_tokens)
 
     async def newest() -> list[Resource]:
-        lines = await index.engine.collections.get(index.names.files)
+        lines = await index.resources.collections.get(index.names.files)
         lines.sort(key=lambda line: str(line.metadata["indexed_at"]), reverse=True)
         return [_listed(line) for line in lines[:MAX_LISTED]]
 

@@ -17,7 +17,8 @@ from mcp.server.mcpserver.tools import Tool
 from pydantic import BaseModel, BeforeValidator, Field
 
 from quinion.errors import InvalidInput
-from quinion.ingest.folders import Indexer, RunResult
+from quinion.ingest.folders.folder_index import FolderIndex
+from quinion.ingest.folders.indexer import Indexer, RunResult
 from quinion.ingest.progress import Progress
 from quinion.search.budget import select
 from quinion.servers.base import (
@@ -47,6 +48,7 @@ from quinion.servers.docvec.answers import (
     SearchAnswer,
     StatsAnswer,
 )
+from quinion.servers.docvec.contents import describe
 from quinion.servers.docvec.failures import (
     BudgetExceeded,
     ConfirmationRequired,
@@ -56,9 +58,8 @@ from quinion.servers.docvec.failures import (
     folder_file_failure,
     search_failure,
 )
-from quinion.servers.docvec.files import describe
 from quinion.servers.docvec.filters import read_filters
-from quinion.servers.docvec.index import Index
+from quinion.servers.docvec.search import find_chunks
 from quinion.servers.invisible_text import warn, warn_of_files
 from quinion.servers.response_size import how_many_fit
 
@@ -94,9 +95,9 @@ Limit = Annotated[
 Query = Annotated[QueryText, Field(description="What to look for, in natural language.")]
 
 
-def make_tools(index: Index) -> list[Tool]:
+def make_tools(index: FolderIndex) -> list[Tool]:
     """Make the tools of an index."""
-    indexer = Indexer(index.engine, index)
+    indexer = Indexer(index)
 
     async def index_file(
         file_path: Annotated[
@@ -233,9 +234,11 @@ def make_tools(index: Index) -> list[Tool]:
     ]
 
 
-async def _index_file(index: Index, indexer: Indexer, path: str, progress: Progress) -> IndexedFile:
+async def _index_file(
+    index: FolderIndex, indexer: Indexer, path: str, progress: Progress
+) -> IndexedFile:
     source, run = await indexer.index_file(expand(path), progress)
-    chunks = await index.engine.collections.get(
+    chunks = await index.resources.collections.get(
         index.names.chunks, where={"doc_hash": source.sha256}
     )
     chunks.sort(key=lambda chunk: int(chunk.metadata["chunk_index"]))
@@ -285,8 +288,10 @@ def _file_error(run: RunResult, position: int) -> FileError:
     )
 
 
-async def _search(index: Index, query: str, limit: int, filters: dict[str, Any] | None) -> Found:
-    found = await index.search(query, limit, read_filters(filters))
+async def _search(
+    index: FolderIndex, query: str, limit: int, filters: dict[str, Any] | None
+) -> Found:
+    found = await find_chunks(index, query, limit, read_filters(filters))
     results = [Result.of(hit) for hit in found.hits]
     fitting = results[: how_many_fit(results)]
     return Found(
@@ -298,8 +303,8 @@ async def _search(index: Index, query: str, limit: int, filters: dict[str, Any] 
     )
 
 
-async def _search_within(index: Index, query: str, budget: int) -> FoundWithinBudget:
-    found = await index.search(query, MAX_RESULTS)
+async def _search_within(index: FolderIndex, query: str, budget: int) -> FoundWithinBudget:
+    found = await find_chunks(index, query, MAX_RESULTS)
     sizes = [int(hit.record.metadata["token_count"]) for hit in found.hits]
     selection = select(found.hits, sizes, budget)
     if sizes and not selection.hits:
@@ -325,19 +330,21 @@ def _tokens(results: Sequence[Result]) -> int:
     return sum(result.token_count for result in results)
 
 
-async def _delete_chunks(index: Index, ids: list[str]) -> DeletedChunks:
+async def _delete_chunks(index: FolderIndex, ids: list[str]) -> DeletedChunks:
     deleted = await index.delete_chunks(ids)
     return DeletedChunks(deleted_count=len(deleted), deleted_ids=deleted)
 
 
-async def _delete_file(index: Index, path: str) -> DeletedFile:
+async def _delete_file(index: FolderIndex, path: str) -> DeletedFile:
     if not path.strip():
         raise InvalidInput("source_file cannot be empty")
     deleted = await index.delete_file(path) or await index.delete_file(expand(path))
     return DeletedFile(deleted_count=deleted, source_file=path)
 
 
-async def _clear(index: Index, confirm: bool, consent: ElicitationResult[Confirmation]) -> Cleared:
+async def _clear(
+    index: FolderIndex, confirm: bool, consent: ElicitationResult[Confirmation]
+) -> Cleared:
     if not confirm:
         raise ConfirmationRequired("Safety check: Set confirm=True to delete all documents")
     if not isinstance(consent, AcceptedElicitation) or not consent.data.delete_everything:

@@ -7,11 +7,11 @@ documents: they are uploaded or included in the request.
 
 from starlette.types import ASGIApp
 
+from quinion.ingest.markdown import MarkdownReader
 from quinion.servers.http import check_host
 from quinion.servers.ocr_api.auth import KeyCheck
-from quinion.servers.ocr_api.files import Files
-from quinion.servers.ocr_api.reading import Reader
 from quinion.servers.ocr_api.routes import make_routes
+from quinion.servers.ocr_api.uploads import Files
 from quinion.settings import Settings
 
 NAME = "ocr-api"
@@ -19,7 +19,7 @@ NAME = "ocr-api"
 __all__ = ["NAME", "build_app"]
 
 
-def build_app(settings: Settings, files: Files, reader: Reader) -> ASGIApp:
+def build_app(settings: Settings, files: Files, reader: MarkdownReader) -> ASGIApp:
     """Build the ASGI app."""
     app = check_host(make_routes(files, reader), settings)
     key = settings.api_key

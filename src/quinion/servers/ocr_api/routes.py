@@ -20,8 +20,9 @@ from starlette.responses import FileResponse, JSONResponse, Response
 from starlette.routing import Route
 
 from quinion.errors import QuinionError
+from quinion.ingest.markdown import MarkdownReader
+from quinion.servers.ocr_api.answers import OcrOptions, write_answer
 from quinion.servers.ocr_api.auth import SIGNED_PREFIX
-from quinion.servers.ocr_api.files import MAX_BYTES, PREFIX, Files, StoredFile
 from quinion.servers.ocr_api.problems import (
     Problem,
     answer_engine_error,
@@ -32,7 +33,7 @@ from quinion.servers.ocr_api.problems import (
     no_file,
     too_large,
 )
-from quinion.servers.ocr_api.reading import OcrOptions, Reader
+from quinion.servers.ocr_api.uploads import MAX_BYTES, PREFIX, Files, StoredFile
 
 MAX_REQUEST = 128 << 20
 """Maximum size of a request that contains its document; larger documents must be uploaded."""
@@ -95,7 +96,7 @@ class OcrRequest(BaseModel):
         return None
 
 
-def make_routes(files: Files, reader: Reader) -> Starlette:
+def make_routes(files: Files, reader: MarkdownReader) -> Starlette:
     """Build the app with all routes."""
     api = _Api(files, reader)
     return Starlette(
@@ -121,7 +122,7 @@ async def _health(_: Request) -> JSONResponse:
 
 
 class _Api:
-    def __init__(self, files: Files, reader: Reader) -> None:
+    def __init__(self, files: Files, reader: MarkdownReader) -> None:
         self._files = files
         self._reader = reader
 
@@ -176,7 +177,7 @@ class _Api:
         try:
             with os.fdopen(handle, "wb") as answer, self._open(wanted) as path:
                 is_done = await _while_connected(
-                    request, lambda: self._reader.read(path, requested, answer)
+                    request, lambda: write_answer(self._reader, path, requested, answer)
                 )
         except BaseException:
             delete_answer()

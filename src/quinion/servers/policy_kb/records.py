@@ -7,9 +7,8 @@ from datetime import date
 from quinion.ingest.policies import Key
 from quinion.model.dates import date_to_int, end_to_int
 from quinion.model.policy import Policy, Revision
-from quinion.model.record import Metadata, Record
+from quinion.model.record import Metadata, Record, flag, is_flagged
 from quinion.model.section import SectionChunk
-from quinion.servers.invisible_text import flag, is_flagged
 from quinion.store.base import Selector
 from quinion.store.filters import Where, all_of, any_of
 

@@ -10,7 +10,7 @@ from zlib import crc32
 
 from quinion.model.record import Metadata, Record
 from quinion.store.base import Vectors
-from quinion.store.embedded.vectors.file import FLOAT
+from quinion.store.embedded.vectors.vector_file import FLOAT
 
 
 def sum_record(record: Record, vector: Vectors) -> int:

@@ -23,8 +23,8 @@ from quinion.store.embedded.checksum import sum_record
 from quinion.store.embedded.database import FILE
 from quinion.store.embedded.metadata_index import entries, read_entries
 from quinion.store.embedded.vectors.binary_quantization import WORD, encode
-from quinion.store.embedded.vectors.file import FLOAT
-from quinion.store.embedded.vectors.index import CODES, VECTORS, Collection
+from quinion.store.embedded.vectors.vector_file import FLOAT
+from quinion.store.embedded.vectors.vector_index import CODES, VECTORS, Collection
 
 STEP = 2_000
 """Records per batch."""

@@ -10,7 +10,7 @@ from quinion.model.record import Metadata, Record
 from quinion.store.base import Selector
 from quinion.store.embedded.database import REPAIR
 from quinion.store.embedded.metadata_index import find_candidates
-from quinion.store.embedded.vectors.index import Collection
+from quinion.store.embedded.vectors.vector_index import Collection
 from quinion.store.filters import Where, matches
 
 _ALL = "SELECT number, id, text, metadata, slot FROM records WHERE collection = ?"

@@ -41,7 +41,7 @@ from quinion.store.embedded.rows import (
 )
 from quinion.store.embedded.snapshots import Snapshots
 from quinion.store.embedded.transaction import EmbeddedTransaction
-from quinion.store.embedded.vectors.index import CODES, VECTORS, Collection, VectorIndex
+from quinion.store.embedded.vectors.vector_index import CODES, VECTORS, Collection, VectorIndex
 from quinion.store.filters import Where, matches
 
 _REPAIR = """

@@ -22,7 +22,7 @@ from quinion.store.embedded.rows import (
     find_selected,
 )
 from quinion.store.embedded.snapshots import Retired, Snapshots
-from quinion.store.embedded.vectors.index import Collection, VectorIndex
+from quinion.store.embedded.vectors.vector_index import Collection, VectorIndex
 
 _WRITE = """
 INSERT INTO records (collection, id, slot, text, metadata, checksum) VALUES (?, ?, ?, ?, ?, ?)

@@ -8,8 +8,8 @@ import numpy as np
 from PIL import Image
 
 # Imported first: `quinion.extract.pdf.mupdf` would block the layout model.
-import quinion.elements.mupdf  # noqa: F401
-from quinion.elements.ink import SCAN_CONTRAST, find_patches
+import quinion.elements.mupdf_layout  # noqa: F401
+from quinion.elements.ink_patches import SCAN_CONTRAST, find_patches
 from quinion.extract.document import Options
 from quinion.extract.markdown import reader
 from quinion.extract.pdf import coverage

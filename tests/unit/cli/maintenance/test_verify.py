@@ -9,10 +9,10 @@ import pytest
 
 from quinion.cli.server_client import call, connect
 from quinion.engine import open_engine
+from quinion.ingest.folders.records import IndexCollections
+from quinion.ingest.library.records import CONTENT, DOCUMENTS
 from quinion.model.policy import PolicyCategory, PolicyDraft, RevisionDraft, RevisionUpdate
-from quinion.servers.doclibrary.records import CONTENT, DOCUMENTS
 from quinion.servers.document_store.records import CHUNKS, REGISTRY
-from quinion.servers.docvec.records import IndexCollections
 from quinion.settings import Settings
 from quinion.store.policies import open_registry
 from tests.unit.cli.conftest import Run, damage

@@ -14,13 +14,13 @@ from mcp import Client
 
 from quinion.embed.local.weights import prepare
 from quinion.engine import open_engine
+from quinion.ingest.folders.records import IndexCollections
+from quinion.ingest.library.records import DOCUMENTS
 from quinion.model.policy import PolicyCategory, PolicyDraft, RevisionDraft
 from quinion.search import semantic
 from quinion.servers import doclibrary, document_store, docvec, policy_kb
 from quinion.servers.base import ContractServer
-from quinion.servers.doclibrary.records import DOCUMENTS
 from quinion.servers.document_store.records import CHUNKS, REGISTRY
-from quinion.servers.docvec.records import IndexCollections
 from quinion.servers.policy_kb.records import CHUNKS as POLICIES
 from quinion.settings import Settings
 from quinion.store.chroma import replicator

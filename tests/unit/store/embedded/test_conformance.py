@@ -25,7 +25,7 @@ class TestWithCodes(FolderConformance):
     """Embedded store that uses binary codes even for the few vectors of the tests."""
 
     patches: ClassVar[Mapping[str, object]] = {
-        f"quinion.store.embedded.vectors.index.{name}": limit
+        f"quinion.store.embedded.vectors.vector_index.{name}": limit
         for name, limit in {"MIN_CODED": 4, "MAX_EXACT": 3, "MAX_EXACT_SCATTERED": 2}.items()
     }
 

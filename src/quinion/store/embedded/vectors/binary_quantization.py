@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from quinion.store.base import Vectors
 from quinion.store.embedded.bitmap import Mask, Slots
-from quinion.store.embedded.vectors.file import VectorFile
+from quinion.store.embedded.vectors.vector_file import VectorFile
 
 WORD = np.dtype("<u8")
 WORD_BITS = 64

@@ -1,0 +1,1 @@
+"""Classification: the name and text of a document → its type."""

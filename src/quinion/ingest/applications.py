@@ -1,0 +1,242 @@
+"""Ingestion of the documents of planning applications.
+
+    open_source → already ingested? → read (or skip a picture), chunk, embed → classify → store
+
+Reading, chunking and embedding overlap. Only the last step writes, in one transaction.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Protocol
+
+import numpy as np
+
+from quinion.chunk.recursive import join_pages
+from quinion.classify.classifier import classify, is_rendering
+from quinion.concurrency import KeyedLock, in_thread
+from quinion.embed.base import Vectors
+from quinion.errors import DocumentMissing, NoChunks, NoContent
+from quinion.extract.formats import IMAGE, PDF, by_extension
+from quinion.ingest import documents as pipeline
+from quinion.ingest.documents import ExtractedDocument
+from quinion.ingest.engine_resources import Resources
+from quinion.ingest.progress import Progress
+from quinion.ingest.source import Source, open_source
+from quinion.model.chunk import Chunk
+from quinion.model.document_type import DocumentType
+from quinion.model.page import Method, count_hidden_by_page, document_method
+from quinion.model.record import Metadata, Record
+from quinion.store.base import Selector
+from quinion.store.collections import Write
+from quinion.store.filters import all_of
+
+EXTENSIONS = frozenset(by_extension([PDF, IMAGE]))
+
+
+@dataclass(frozen=True, slots=True)
+class IngestedDocument:
+    """Ingested document, as recorded in the registry."""
+
+    id: str
+    file_path: Path
+    file_hash: str
+    application_ref: str
+    document_type: DocumentType
+    chunk_count: int
+    ingested_at: datetime
+    extraction_method: Method
+    contains_drawings: bool
+
+
+@dataclass(frozen=True, slots=True)
+class NewDocument:
+    """Outcome: the document was stored; `hidden` counts invisible characters by page number."""
+
+    document: IngestedDocument
+    text: str
+    hidden: Mapping[int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class KnownDocument:
+    """Outcome: the same content is stored already for this application."""
+
+    id: str
+
+
+@dataclass(frozen=True, slots=True)
+class SkippedPicture:
+    """Outcome: the file is a drawing, a photograph or a rendering, and was not stored."""
+
+    image_ratio: float
+    page_count: int
+
+
+class DocumentRecords(Protocol):
+    """Stored form of a document and its chunks, which the contract of the server prescribes."""
+
+    CHUNKS: str
+    REGISTRY: str
+
+    def possible_ids(self, application_ref: str, file_hash: str) -> Iterator[str]:
+        """Yield the document's id, then longer ones in case another document has it."""
+        ...
+
+    def select_document(self, document_id: str) -> list[Selector]:
+        """Select all records of a document."""
+        ...
+
+    def chunk_records(
+        self, document: IngestedDocument, text: str, chunks: Sequence[Chunk]
+    ) -> list[Record]:
+        """Build the stored records of a document's chunks."""
+        ...
+
+    def registry_record(self, document: IngestedDocument) -> Record:
+        """Build the registry record of a document."""
+        ...
+
+
+class ApplicationIngestion:
+    """Ingests documents; concurrent calls for the same document ingest it once."""
+
+    def __init__(self, resources: Resources, records: DocumentRecords) -> None:
+        self._resources = resources
+        self._records = records
+        self._locks = KeyedLock()
+        self._reserved_ids: set[str] = set()
+
+    async def ingest(
+        self,
+        file_path: str,
+        application_ref: str,
+        document_type: DocumentType | None,
+        progress: Progress,
+    ) -> NewDocument | KnownDocument | SkippedPicture:
+        """Ingest one file.
+
+        Raises:
+            FileProblem: the file cannot be ingested.
+            StoreUnavailable: the store cannot be read or written.
+            ModelUnavailable: the embedding model cannot be loaded.
+        """
+        settings = self._resources.settings
+        source = await in_thread(open_source, file_path, EXTENSIONS, settings.read_roots)
+        async with self._locks.hold((application_ref, source.sha256)):
+            if known := await self._find_existing(application_ref, source.sha256):
+                return KnownDocument(known)
+            rendering = is_rendering(source.path.name)
+            reading, chunks, vectors = await pipeline.read_and_embed(
+                self._resources,
+                source,
+                ocr=settings.enable_ocr and not rendering,
+                threshold=settings.image_ratio_threshold,
+                progress=progress,
+            )
+            if reading.is_picture or (rendering and reading.is_blank):
+                return SkippedPicture(reading.inspection.image_ratio, reading.inspection.page_count)
+            if reading.is_blank:
+                raise NoContent(_no_text_message(source.path.name, settings.enable_ocr))
+            if not chunks:
+                raise NoChunks(f"{source.path.name} has no text that can be split into chunks.")
+            draft = _draft_document(source, application_ref, document_type, reading, len(chunks))
+            text = join_pages(reading.pages)
+            document = await self._store(draft, text, chunks, vectors)
+            return NewDocument(document, text, count_hidden_by_page(reading.pages))
+
+    async def delete(self, document_id: str) -> None:
+        """Delete a document with its registry record and all chunks.
+
+        Raises:
+            DocumentMissing: the id is not in the registry.
+        """
+        collections = self._resources.collections
+        if not await collections.get(self._records.REGISTRY, ids=[document_id]):
+            raise DocumentMissing(f"Document not found: {document_id}")
+        await collections.delete(self._records.select_document(document_id))
+
+    async def _find_existing(self, application_ref: str, file_hash: str) -> str | None:
+        where = all_of({"application_ref": application_ref}, {"file_hash": file_hash})
+        for record in await self._resources.collections.get(self._records.REGISTRY, where=where):
+            chunks = Selector.by_values(self._records.CHUNKS, document_id=record.id)
+            # A document with missing chunks was damaged, so it is ingested again.
+            if await self._resources.collections.count(chunks) == record.metadata["chunk_count"]:
+                return record.id
+        return None
+
+    async def _store(
+        self, draft: IngestedDocument, text: str, chunks: Sequence[Chunk], vectors: Vectors
+    ) -> IngestedDocument:
+        document, records = replace(draft, id=await self._reserve_id(draft)), self._records
+
+        def store(write: Write) -> None:
+            for selector in records.select_document(document.id):  # remains of an incomplete copy
+                write.delete(selector)
+            write.upsert(records.CHUNKS, records.chunk_records(document, text, chunks), vectors)
+            placeholder = np.zeros((1, vectors.shape[1]), np.float32)
+            write.upsert(records.REGISTRY, [records.registry_record(document)], placeholder)
+
+        try:
+            await self._resources.collections.write(store)
+        finally:
+            self._reserved_ids.discard(document.id)
+        return document
+
+    async def _reserve_id(self, draft: IngestedDocument) -> str:
+        """Reserve the shortest id that no stored or concurrent document has."""
+        for candidate in self._records.possible_ids(draft.application_ref, draft.file_hash):
+            if candidate in self._reserved_ids:
+                continue
+            self._reserved_ids.add(candidate)
+            free = False
+            try:
+                holders = await self._resources.collections.get(
+                    self._records.REGISTRY, ids=[candidate]
+                )
+                # An incomplete copy of the same file is replaced.
+                free = all(_is_same_file(draft, one.metadata) for one in holders)
+            finally:
+                if not free:
+                    self._reserved_ids.discard(candidate)
+            if free:
+                return candidate
+        raise AssertionError("two documents with the same SHA-256")  # pragma: no cover
+
+
+def _draft_document(
+    source: Source,
+    application_ref: str,
+    document_type: DocumentType | None,
+    reading: ExtractedDocument,
+    chunk_count: int,
+) -> IngestedDocument:
+    """Describe the document as read; it receives its id when it is stored."""
+    return IngestedDocument(
+        id="",
+        file_path=source.path,
+        file_hash=source.sha256,
+        application_ref=application_ref,
+        document_type=document_type or classify(source.path.name, join_pages(reading.pages)),
+        chunk_count=chunk_count,
+        ingested_at=datetime.now(UTC),
+        extraction_method=document_method(reading.pages),
+        contains_drawings=reading.contains_drawings,
+    )
+
+
+def _is_same_file(document: IngestedDocument, metadata: Metadata) -> bool:
+    return (document.file_hash, document.application_ref) == (
+        metadata["file_hash"],
+        metadata["application_ref"],
+    )
+
+
+def _no_text_message(name: str, ocr: bool) -> str:
+    if ocr:
+        return f"No text was found in {name}, neither in its text layer nor by OCR."
+    return (
+        f"No text was found in {name}, and OCR is off, so scanned pages were not read. "
+        "Set ENABLE_OCR=true and try again."
+    )

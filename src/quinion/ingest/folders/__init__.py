@@ -1,0 +1,1 @@
+"""Indexes of folders: files of any indexed format, kept in step with the disk."""

@@ -1,0 +1,159 @@
+"""Index of files and their chunks: write, count and delete. `indexer` fills it."""
+
+from collections.abc import Sequence
+
+import anyio
+
+from quinion.concurrency import in_thread
+from quinion.embed.base import Embedder
+from quinion.embed.factory import Backend, make_embedder
+from quinion.ingest.engine_resources import Resources
+from quinion.ingest.folders.file_reader import File
+from quinion.ingest.folders.plan import Move
+from quinion.ingest.folders.records import (
+    IndexCollections,
+    chunk_ids,
+    chunk_records,
+    file_record,
+    placeholder,
+)
+from quinion.ingest.folders.scan import is_missing
+from quinion.model.record import Record
+from quinion.store.base import Selector, Vectors
+from quinion.store.collections import Write
+
+
+class FolderIndex:
+    """One index: files and their chunks.
+
+    `writing` is a lock that is held for the duration of one change.
+    """
+
+    def __init__(self, resources: Resources) -> None:
+        settings = resources.settings
+        self.resources = resources
+        self.names = IndexCollections(settings.docvec_collection)
+        self.embedder = self._open_embedder()
+        self.writing = anyio.Lock()
+        self._declared = self.embedder is resources.model
+        if not self._declared:
+            resources.collections.declare(self.names.chunks, None)
+
+    async def declare(self) -> None:
+        """Check that the index was built with the configured embedding model.
+
+        An embedding service must be asked for its model. Counting and deleting do not need it.
+
+        Raises:
+            ModelUnavailable: the service does not respond.
+        """
+        if not self._declared:
+            self.resources.collections.declare(
+                self.names.chunks, await in_thread(lambda: self.embedder.fingerprint)
+            )
+            self._declared = True
+
+    async def known(self) -> dict[str, str]:
+        """The indexed files, by path, with the hash of their indexed content."""
+        records = await self.resources.collections.get(self.names.files)
+        return {record.id: str(record.metadata["doc_hash"]) for record in records}
+
+    async def put(self, files: Sequence[File], vectors: Vectors) -> dict[str, list[str]]:
+        """Replace the stored files in one transaction; return the chunk ids of each path."""
+        names = self.names
+        records = [record for file in files for record in chunk_records(file)]
+        file_records = [file_record(file) for file in files]
+
+        def store(write: Write) -> None:
+            for file in files:
+                write.delete(names.chunks_of(file.path))
+            write.upsert(names.chunks, records, vectors)
+            write.upsert(names.files, file_records, placeholder(len(file_records)))
+
+        async with self.writing:
+            await self.resources.collections.write(store)
+        return {file.path: chunk_ids(file) for file in files}
+
+    async def move(self, move: Move) -> None:
+        """Update the path of a renamed file and its chunks."""
+        names, path = self.names, str(move.source.path)
+        async with self.writing:
+            [old] = await self.resources.collections.get(names.files, ids=[move.old])
+            new = Record(path, move.source.path.name, old.metadata)
+
+            def store(write: Write) -> None:
+                write.update_metadata(names.chunks_of(move.old), {"source_file": path})
+                write.delete(Selector.by_ids(names.files, [move.old]))
+                write.upsert(names.files, [new], placeholder(1))
+
+            await self.resources.collections.write(store)
+
+    async def remove(self, path: str) -> None:
+        """Delete a file and its chunks."""
+        async with self.writing:
+            await self.resources.collections.delete(self.names.all_of(path))
+
+    async def count(self) -> int:
+        """Number of chunks in the index."""
+        return await self.resources.collections.count(Selector.everything(self.names.chunks))
+
+    async def delete_chunks(self, ids: Sequence[str]) -> list[str]:
+        """Delete these chunks and return the ids that existed.
+
+        A file that has no chunks left is deleted too.
+        """
+        if not ids:
+            return []
+        async with self.writing:
+            records = await self.resources.collections.get(
+                self.names.chunks, ids=list(dict.fromkeys(ids))
+            )
+            if not records:
+                return []
+            found = [record.id for record in records]
+            selectors = [Selector.by_ids(self.names.chunks, found)]
+            for path in {str(record.metadata["source_file"]) for record in records}:
+                deleted = sum(record.metadata["source_file"] == path for record in records)
+                if await self.resources.collections.count(self.names.chunks_of(path)) == deleted:
+                    selectors.append(Selector.by_ids(self.names.files, [path]))
+            await self.resources.collections.delete(selectors)
+            return found
+
+    async def delete_file(self, path: str) -> int:
+        """Delete a file and its chunks from the index; return the number of chunks."""
+        async with self.writing:
+            count = await self.resources.collections.count(self.names.chunks_of(path))
+            await self.resources.collections.delete(self.names.all_of(path))
+            return count
+
+    async def clear(self) -> int:
+        """Delete everything from the index; return the number of chunks."""
+        async with self.writing:
+            count = await self.count()
+            await self.resources.collections.delete(
+                [
+                    Selector.everything(self.names.files),
+                    Selector.everything(self.names.chunks),
+                ]
+            )
+            return count
+
+    def _count_tokens(self, text: str) -> int:
+        return self.resources.counter.count(text)
+
+    def _open_embedder(self) -> Embedder:
+        settings = self.resources.settings
+        if settings.docvec_backend == "local":
+            return self.resources.model
+        return make_embedder(
+            Backend(settings.docvec_backend),
+            host=settings.docvec_host,
+            model=settings.docvec_model,
+            api_key=settings.docvec_api_key,
+            timeout_s=settings.docvec_timeout,
+            count=self._count_tokens,
+        )
+
+    async def find_vanished(self, paths: Sequence[str]) -> list[str]:
+        """The paths that no longer exist on disk."""
+        return await in_thread(lambda: [path for path in paths if is_missing(path)])

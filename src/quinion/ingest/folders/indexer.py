@@ -1,0 +1,276 @@
+"""Indexing of folders and files: brings an index into step with the files on disk.
+
+    find → hash → plan → read and split → embed → store
+
+The last three overlap: while one group of chunks is embedded, the workers read the files of the
+next group and the previous group is stored. A group is stored in one transaction, and a file is
+never split across groups, so listed files are always complete. A changed file keeps its old
+chunks until the new ones replace them.
+"""
+
+import errno
+import os
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+
+import anyio
+import numpy as np
+from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
+
+from quinion.concurrency import in_thread, together
+from quinion.embed.base import Vectors
+from quinion.errors import (
+    ExtractionFailed,
+    FileMissing,
+    FileProblem,
+    FileUnreadable,
+    NoContent,
+    ToolMissing,
+)
+from quinion.extract.formats import INDEXED
+from quinion.ingest.folders.file_reader import File, read_chunks
+from quinion.ingest.folders.folder_index import FolderIndex
+from quinion.ingest.folders.plan import make_plan
+from quinion.ingest.folders.scan import check_folder, find_files, is_missing
+from quinion.ingest.progress import Progress, no_progress
+from quinion.ingest.source import Digests, Source, open_source
+from quinion.model.chunk import FileChunk
+
+GROUP_CHUNKS = 512
+"""Large enough for sorting by length and bulk writes, small enough to lose on cancellation."""
+GROUP_FILES = 64
+
+Problem = FileProblem | ToolMissing
+Embedded = tuple[list[File], Vectors]
+
+
+@dataclass(slots=True)
+class RunResult:
+    """Result of a run: what was done with each file found."""
+
+    indexed: dict[str, list[str]] = field(default_factory=dict)
+    updated: int = 0
+    duplicates: int = 0
+    moved: int = 0
+    errors: list[tuple[str, Problem]] = field(default_factory=list)
+    hidden: dict[str, dict[int, int]] = field(default_factory=dict)
+    """Number of invisible characters, by path and page number."""
+
+    @property
+    def total_chunks(self) -> int:
+        return sum(map(len, self.indexed.values()))
+
+
+class Indexer:
+    """Indexes files, one run at a time."""
+
+    def __init__(self, index: FolderIndex) -> None:
+        self._resources = index.resources
+        self._index = index
+        self._run_lock = anyio.Lock()
+        self._digests = Digests()
+
+    async def index_file(self, path: str, progress: Progress) -> tuple[Source, RunResult]:
+        """Index one file.
+
+        Raises:
+            FileProblem, ToolMissing: the file cannot be indexed.
+            StoreUnavailable: the store cannot be read or written.
+            ModelUnavailable: the embedding model cannot be used.
+        """
+        source = await in_thread(self._admit, path)
+        is_paged = INDEXED[source.path.suffix.lower()].has_pages
+        pages = _PageProgress(progress)
+        async with self._run_lock:
+            run = await self._ingest([source], no_progress if is_paged else progress, pages.report)
+        if run.errors:
+            raise run.errors[0][1]
+        await pages.finish()
+        return source, run
+
+    async def index_directory(self, path: str, *, recursive: bool, progress: Progress) -> RunResult:
+        """Index the files of a folder; files that fail are in `errors`.
+
+        Raises:
+            FileMissing, InvalidInput: the folder does not exist or is not a folder.
+            StoreUnavailable, ModelUnavailable: the store or the embedding model failed; files
+                stored before that stay indexed.
+        """
+        async with self._run_lock:
+            sources, errors = await in_thread(self._scan_folder, path, recursive)
+            run = await self._ingest(sources, progress, no_progress)
+            run.errors = sorted([*errors, *run.errors], key=lambda error: error[0])
+            return run
+
+    def _admit(self, path: str) -> Source:
+        roots = self._resources.settings.read_roots
+        return open_source(path, INDEXED, roots, self._digests)
+
+    def _scan_folder(
+        self, path: str, recursive: bool
+    ) -> tuple[list[Source], list[tuple[str, Problem]]]:
+        """The files of the folder, and the paths that cannot be indexed."""
+        folder = Path(path)
+        roots = self._resources.settings.read_roots
+        # An empty path does not mean the working directory of this process.
+        if not path or (roots and not _is_within(folder, roots)):
+            raise FileMissing(f"Directory not found: {folder}")
+        check_folder(folder)
+        try:
+            files = list(find_files(folder, INDEXED, recursive=recursive))
+        except OSError as error:  # deleted in the meantime
+            raise FileMissing(f"Directory not found: {folder}") from error
+        sources: list[Source] = []
+        errors: list[tuple[str, Problem]] = []
+        for found in files:
+            if isinstance(found, OSError):
+                errors.append(_describe_unreadable(found))
+                continue
+            try:
+                sources.append(self._admit(str(found)))
+            except FileProblem as error:
+                errors.append((str(found), error))
+        return sources, errors
+
+    async def _ingest(
+        self, sources: Sequence[Source], files: Progress, pages: Progress
+    ) -> RunResult:
+        """Synchronize the index with these files.
+
+        `files` receives progress in files, `pages` progress in pages of a PDF.
+        """
+        await self._index.declare()
+        known = await self._index.known()
+        plan = await in_thread(make_plan, sources, known, is_missing)
+        run = RunResult(duplicates=len(plan.duplicates) + len(plan.moved), moved=len(plan.moved))
+        files_done = _FileProgress(files, len(sources), run.duplicates)
+        await files_done.begin()
+        for move in plan.moved:
+            await self._index.move(move)
+        pending = iter([*plan.new, *plan.changed])
+        to_embed, read = anyio.create_memory_object_stream[File]()
+        to_store, embedded = anyio.create_memory_object_stream[Embedded]()
+
+        async def read_some() -> None:
+            for source in pending:
+                try:
+                    await to_embed.send(await self._read(source, pages))
+                except (FileProblem, ToolMissing) as error:
+                    if isinstance(error, NoContent) and str(source.path) in known:
+                        await self._index.remove(str(source.path))
+                    run.errors.append((str(source.path), error))
+                    await files_done.add(source.path.name)
+
+        async def read_all() -> None:
+            async with to_embed:
+                await together(*[read_some] * self._resources.workers.size)
+
+        async def store_all() -> None:
+            async with embedded:
+                async for group, vectors in embedded:
+                    # Store embedded groups even on failure or cancellation: it is quick.
+                    with anyio.CancelScope(shield=True):
+                        run.indexed.update(await self._index.put(group, vectors))
+                    run.hidden.update({file.path: file.hidden for file in group if file.hidden})
+                    run.updated += sum(file.path in known for file in group)
+                    await files_done.add(group[-1].source.path.name, len(group))
+
+        await together(read_all, partial(self._embed_all, read, to_store), store_all)
+        for path in plan.stale:
+            await self._index.remove(path)
+        return run
+
+    async def _read(self, source: Source, pages: Progress) -> File:
+        kind = INDEXED[source.path.suffix.lower()]
+        size = self._resources.settings.docvec_chunk_size
+        chunks = await read_chunks(self._resources, source, kind, size, pages)
+        if not chunks:
+            raise NoContent(f"{source.path.name} is empty: there is no text in it.")
+        return File(source, kind, chunks)
+
+    async def _embed_all(
+        self,
+        read: MemoryObjectReceiveStream[File],
+        to_store: MemoryObjectSendStream[Embedded],
+    ) -> None:
+        async with read, to_store:
+            async for group in _groups(read):
+                texts = [_text_to_embed(chunk) for file in group for chunk in file.chunks]
+                await to_store.send((group, await self._embed(texts)))
+
+    async def _embed(self, texts: Sequence[str]) -> Vectors:
+        """A vector for each text, in order; duplicate texts are embedded once."""
+        positions = {text: position for position, text in enumerate(dict.fromkeys(texts))}
+        unique = list(positions)
+        parts = [
+            await in_thread(self._index.embedder.embed, unique[start : start + GROUP_CHUNKS])
+            for start in range(0, len(unique), GROUP_CHUNKS)
+        ]
+        vectors: Vectors = np.concatenate(parts)[[positions[text] for text in texts]]
+        return vectors
+
+
+class _FileProgress:
+    """Progress of a run, in files."""
+
+    def __init__(self, progress: Progress, total: int, done: int) -> None:
+        self._progress, self._total, self._done = progress, total, done
+
+    async def begin(self) -> None:
+        message = f"{self._done} of {self._total} files are indexed already"
+        await self._progress(self._done, self._total, message)
+
+    async def add(self, name: str, count: int = 1) -> None:
+        self._done += count
+        message = f"{self._done} of {self._total} files, up to {name}"
+        await self._progress(self._done, self._total, message)
+
+
+class _PageProgress:
+    """Progress of one file, in pages; `finish` completes it if any page was reported."""
+
+    def __init__(self, progress: Progress) -> None:
+        self._progress, self._total = progress, 0.0
+
+    async def report(self, done: float, total: float, message: str) -> None:
+        self._total = total
+        await self._progress(done, total, message)
+
+    async def finish(self) -> None:
+        if self._total:
+            await self._progress(self._total, self._total, "indexed")
+
+
+def _describe_unreadable(found: OSError) -> tuple[str, Problem]:
+    """The path and the error of an entry that `find_files` could not read."""
+    name = os.fsencode(found.filename).decode(errors="replace")
+    if found.errno == errno.EILSEQ:
+        return name, ExtractionFailed(f"The name of {name} is not text in UTF-8. Rename it.")
+    return name, FileUnreadable(f"The folder {name} may not be read by this server.")
+
+
+def _is_within(folder: Path, roots: Sequence[Path]) -> bool:
+    try:
+        real = folder.resolve()
+    except (OSError, ValueError, RuntimeError):  # contains NUL, is too long, or links in a loop
+        return False
+    return any(real.is_relative_to(root) for root in roots)
+
+
+async def _groups(files: MemoryObjectReceiveStream[File]) -> AsyncIterator[list[File]]:
+    """Group files so that each group has enough chunks for efficient embedding and storing."""
+    group: list[File] = []
+    async for file in files:
+        group.append(file)
+        if len(group) == GROUP_FILES or sum(len(f.chunks) for f in group) >= GROUP_CHUNKS:
+            yield group
+            group = []
+    if group:
+        yield group
+
+
+def _text_to_embed(chunk: FileChunk) -> str:
+    """The text to embed: the chunk, preceded by its heading unless the text includes it."""
+    return f"{chunk.heading}\n{chunk.text}" if chunk.heading else chunk.text

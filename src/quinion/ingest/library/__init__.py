@@ -1,0 +1,1 @@
+"""The document library: adding, describing, finding and removing technical PDFs."""

@@ -1,0 +1,51 @@
+"""Index statistics and the indexed text of a file."""
+
+from quinion.errors import FileMissing, InvalidInput
+from quinion.ingest.folders.folder_index import FolderIndex
+from quinion.model.record import is_flagged
+from quinion.servers.docvec.answers import Stats
+from quinion.servers.invisible_text import note
+from quinion.servers.response_size import how_many_fit
+
+JOINT = "\n\n"
+
+
+async def describe(index: FolderIndex, from_file: int = 0) -> Stats:
+    """Statistics of the index and its files from `from_file` on, as many as fit the response."""
+    files = sorted(await index.known())
+    rest = files[from_file:]
+    # A path may appear twice: in `source_files` and in `vanished_files`.
+    count = how_many_fit([[path, path] for path in rest])
+    shown = rest[:count]
+    return Stats(
+        total_chunks=await index.count(),
+        unique_files=len(files),
+        source_files=shown,
+        vanished_files=await index.find_vanished(shown),
+        next_file=from_file + count if count < len(rest) else None,
+    )
+
+
+async def read_file(index: FolderIndex, path: str, from_chunk: int) -> tuple[str, int | None]:
+    """The indexed text of a file from `from_chunk` on, and the next chunk, if there is one.
+
+    Returns as many chunks as fit the response, separated by empty lines. The file on disk is not
+    read and may no longer exist.
+
+    Raises:
+        FileMissing: the file is not indexed.
+        InvalidInput: the file has fewer chunks.
+    """
+    if not await index.resources.collections.get(index.names.files, ids=[path]):
+        raise FileMissing(
+            f"{path} is not indexed. get_index_stats lists what is; index_file adds a file."
+        )
+    chunks = await index.resources.collections.get(index.names.chunks, where={"source_file": path})
+    if from_chunk >= len(chunks):
+        raise InvalidInput(f"from_chunk is {from_chunk}, but {path} has {len(chunks)} chunks.")
+    chunks.sort(key=lambda chunk: int(chunk.metadata["chunk_index"]))
+    rest = [chunk.text for chunk in chunks[from_chunk:]]
+    count = max(1, how_many_fit(rest))
+    shown = chunks[from_chunk : from_chunk + count]
+    text = note(JOINT.join(rest[:count]), any(is_flagged(chunk.metadata) for chunk in shown))
+    return text, from_chunk + count if count < len(rest) else None
