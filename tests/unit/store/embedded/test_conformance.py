@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import ClassVar
 
+import pytest
+
 from quinion.store.base import VectorStore
 from quinion.store.embedded.store import EmbeddedStore
 from tests.store_conformance.suite import FolderConformance, StoreConformance
@@ -21,6 +23,7 @@ class TestInMemory(StoreConformance):
         return EmbeddedStore(None)
 
 
+@pytest.mark.slow
 class TestWithCodes(FolderConformance):
     """Embedded store that uses binary codes even for the few vectors of the tests."""
 
