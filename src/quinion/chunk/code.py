@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 
-from quinion.chunk.code_outline import Outline, Scope, read_outline
+from quinion.chunk.code_outline import CodeOutline, Scope, read_outline
 from quinion.chunk.headings import HEADING_SHARE, fit_heading
 from quinion.chunk.line_numbers import LineCounter, line_starts
 from quinion.chunk.splitter import BY_LINES, CutPositions, Level, split_span
@@ -47,7 +47,7 @@ class _Region:
 
 
 class _Splitter:
-    def __init__(self, text: str, outline: Outline, measure: Measure, size: int) -> None:
+    def __init__(self, text: str, outline: CodeOutline, measure: Measure, size: int) -> None:
         self._text = text
         self._outline = outline
         self._measure = measure

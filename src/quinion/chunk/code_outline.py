@@ -52,7 +52,7 @@ class Scope:
 
 
 @dataclass(frozen=True, slots=True)
-class Outline:
+class CodeOutline:
     """The module's scopes, the first lines of its simple statements, and its cuts.
 
     `cuts` has the lines before which the module may be cut, ascending, with their nesting depth.
@@ -76,7 +76,7 @@ class _Block:
     after: int | None
 
 
-def read_outline(text: str) -> Outline:
+def read_outline(text: str) -> CodeOutline:
     """Parse the text.
 
     Raises:
@@ -99,7 +99,7 @@ class _Reader:
         self._statements: list[int] = []
         self._depths: dict[int, int] = {}
 
-    def read(self, tree: ast.Module) -> Outline:
+    def read(self, tree: ast.Module) -> CodeOutline:
         module = Scope(tree, None, 1, 0, 0, len(self._lines))
         self._scopes.append(module)
         self._blocks.append(_Block(tree.body, module, 0, None))
@@ -107,7 +107,7 @@ class _Reader:
             self._read_block(self._blocks.pop())
         for scope in self._scopes:
             scope.inner.sort(key=lambda inner: inner.first)
-        return Outline(module, sorted(self._statements), sorted(self._depths.items()))
+        return CodeOutline(module, sorted(self._statements), sorted(self._depths.items()))
 
     def _read_block(self, block: _Block) -> None:
         after = block.after

@@ -47,14 +47,14 @@ class MarkdownSection:
 
 
 @dataclass(frozen=True, slots=True)
-class Outline:
+class MarkdownOutline:
     """The sections, which cover the text, and their cuts, outer blocks first."""
 
     sections: list[MarkdownSection]
     levels: list[CutPositions]
 
 
-def read_outline(text: str) -> Outline:
+def read_outline(text: str) -> MarkdownOutline:
     """Parse Markdown into sections and cuts."""
     found = _FRONT_MATTER.match(text)
     front = found.end() if found else 0
@@ -63,7 +63,7 @@ def read_outline(text: str) -> Outline:
     tokens: list[Token] = []
     _PARSER.block.parse(text[front:], _PARSER, env, tokens)
     sections = _find_sections(text, tokens, starts, env)
-    return Outline(sections, _find_levels(tokens, starts, front))
+    return MarkdownOutline(sections, _find_levels(tokens, starts, front))
 
 
 def _find_sections(

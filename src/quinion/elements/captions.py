@@ -9,7 +9,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from quinion.elements.page_layout import PROSE, PageLayout, RegionKind, Row, bounding_box
+from quinion.elements.page_layout import PROSE, PageLayout, RegionKind, TextRow, bounding_box
 from quinion.model.element import Box, fold_label
 
 _NUMBER = (
@@ -63,7 +63,7 @@ class Caption:
     kind: str
     text: str
     box: Box
-    rows: tuple[Row, ...]
+    rows: tuple[TextRow, ...]
 
 
 def find_captions(layout: PageLayout) -> list[Caption]:
@@ -81,7 +81,7 @@ def begins_caption(text: str) -> bool:
     return _CAPTION.match(text) is not None
 
 
-def _is_caption(layout: PageLayout, row: Row, match: re.Match[str]) -> bool:
+def _is_caption(layout: PageLayout, row: TextRow, match: re.Match[str]) -> bool:
     mark, rest = match["mark"].strip(), match["rest"]
     if _is_lower_roman(match) or not _begins_paragraph(layout, row):
         return False
@@ -102,7 +102,7 @@ def _is_caption(layout: PageLayout, row: Row, match: re.Match[str]) -> bool:
     return titled and (is_sure or styled or bool(mark))
 
 
-def _stands_alone(layout: PageLayout, row: Row) -> bool:
+def _stands_alone(layout: PageLayout, row: TextRow) -> bool:
     """Whether no other row is near on the same line."""
     return not any(
         other is not row
@@ -118,13 +118,13 @@ def _is_lower_roman(match: re.Match[str]) -> bool:
     return number.isalpha() and not _UPPER_NUMBER.fullmatch(number)
 
 
-def _is_styled(layout: PageLayout, row: Row) -> bool:
+def _is_styled(layout: PageLayout, row: TextRow) -> bool:
     if not layout.body.size:
         return False
     return row.bold or row.font != layout.body.font or abs(row.size - layout.body.size) > _SIZE_STEP
 
 
-def _begins_paragraph(layout: PageLayout, row: Row) -> bool:
+def _begins_paragraph(layout: PageLayout, row: TextRow) -> bool:
     """Whether no sentence continues into this row from above or from the left."""
     for other in layout.rows:
         if other is row:
@@ -148,8 +148,8 @@ def _begins_paragraph(layout: PageLayout, row: Row) -> bool:
     return region is not None and region.kind is RegionKind.CAPTION and region != other_region
 
 
-def _row_above(rows: Sequence[Row], row: Row) -> Row | None:
-    def reach(other: Row) -> float:
+def _row_above(rows: Sequence[TextRow], row: TextRow) -> TextRow | None:
+    def reach(other: TextRow) -> float:
         return min(row.box.x1, other.box.x1) - max(row.box.x0, other.box.x0)
 
     above = [
@@ -176,7 +176,7 @@ def is_list(layout: PageLayout) -> bool:
     return entries + leaders >= _LIST_ENTRIES or numbers >= 2 * _LIST_ENTRIES
 
 
-def _is_entry(layout: PageLayout, row: Row) -> bool:
+def _is_entry(layout: PageLayout, row: TextRow) -> bool:
     """Whether a row ends in a page number, itself or with a piece at the far right."""
     if _LEADER.search(row.text):
         return True
@@ -190,7 +190,7 @@ def _is_entry(layout: PageLayout, row: Row) -> bool:
     return False
 
 
-def _stands_alone_at_right(layout: PageLayout, number: Row) -> bool:
+def _stands_alone_at_right(layout: PageLayout, number: TextRow) -> bool:
     # A page number is at the right edge; a table's cell beside a caption rarely is.
     edge = max((row.box.x1 for row in layout.rows), default=number.box.x1)
     return edge - number.box.x1 < 2 * number.size
@@ -208,7 +208,7 @@ def _build(layout: PageLayout, index: int, match: re.Match[str]) -> Caption:
     return Caption(label, kind, text, bounding_box(row.box for row in rows), tuple(rows))
 
 
-def _continues(layout: PageLayout, rows: Sequence[Row], row: Row) -> bool:
+def _continues(layout: PageLayout, rows: Sequence[TextRow], row: TextRow) -> bool:
     """Whether a caption of these rows continues with this row."""
     first, last = rows[0], rows[-1]
     if begins_caption(row.text) or abs(row.size - first.size) > _SIZE_STEP:
@@ -222,7 +222,7 @@ def _continues(layout: PageLayout, rows: Sequence[Row], row: Row) -> bool:
     return is_next and _is_same_paragraph(layout, rows, row)
 
 
-def _is_same_paragraph(layout: PageLayout, rows: Sequence[Row], row: Row) -> bool:
+def _is_same_paragraph(layout: PageLayout, rows: Sequence[TextRow], row: TextRow) -> bool:
     first, last = rows[0], rows[-1]
     here, there = layout.region_at(first.box), layout.region_at(row.box)
     if there is not None and there.kind in (RegionKind.TABLE, RegionKind.PICTURE):
@@ -234,7 +234,7 @@ def _is_same_paragraph(layout: PageLayout, rows: Sequence[Row], row: Row) -> boo
     return row.font == last.font and row.bold == last.bold
 
 
-def _are_level(one: Row, other: Row) -> bool:
+def _are_level(one: TextRow, other: TextRow) -> bool:
     shared = min(one.box.y1, other.box.y1) - max(one.box.y0, other.box.y0)
     return shared > min(one.box.height, other.box.height) / 2
 

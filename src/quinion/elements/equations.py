@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 
-from quinion.elements.page_layout import PageLayout, RegionKind, Row, bounding_box
+from quinion.elements.page_layout import PageLayout, RegionKind, TextRow, bounding_box
 from quinion.model.element import Box
 
 NUMBER = r"(?:[A-Z]{1,2}[.\-–]?)?\d{1,3}(?:\s?[.\-–—]\s?\d{1,3}){0,3}\s?[a-z]?[′']{0,2}"
@@ -59,7 +59,7 @@ def find_equations(layout: PageLayout, occupied: Sequence[Box]) -> list[Equation
     return equations + list(_unnumbered(layout, rows, [equation.box for equation in equations]))
 
 
-def _label(layout: PageLayout, row: Row, rows: Sequence[Row]) -> str | None:
+def _label(layout: PageLayout, row: TextRow, rows: Sequence[TextRow]) -> str | None:
     if row.mono:
         return None
     match = _AT_END.search(row.text) or _NAMED_AT_END.search(row.text)
@@ -77,7 +77,7 @@ def _label(layout: PageLayout, row: Row, rows: Sequence[Row]) -> str | None:
     return match[0].rstrip(" .,;").replace("—", "-").replace(" ", "")
 
 
-def _has_right_neighbour(row: Row, rows: Iterable[Row]) -> bool:
+def _has_right_neighbour(row: TextRow, rows: Iterable[TextRow]) -> bool:
     return any(
         other is not row
         and abs(other.box.centre[1] - row.box.centre[1]) < row.size / 2
@@ -88,10 +88,10 @@ def _has_right_neighbour(row: Row, rows: Iterable[Row]) -> bool:
 
 def _gather(
     layout: PageLayout,
-    number: Row,
+    number: TextRow,
     label: str,
-    rows: Sequence[Row],
-    numbered: Sequence[tuple[Row, str]],
+    rows: Sequence[TextRow],
+    numbered: Sequence[tuple[TextRow, str]],
 ) -> Equation | None:
     left = _left_edge(layout, number)
     others = [row for row, _ in numbered if row is not number]
@@ -124,7 +124,7 @@ def _gather(
     return Equation(label, box, text) if _is_mathematics(layout, parts, text, label) else None
 
 
-def _with_region(layout: PageLayout, box: Box, others: Iterable[Row]) -> Box:
+def _with_region(layout: PageLayout, box: Box, others: Iterable[TextRow]) -> Box:
     """Extend a box to the layout model's formula region, unless that contains another number."""
     region = layout.region_at(box)
     if region is None or region.kind is not RegionKind.FORMULA:
@@ -133,7 +133,7 @@ def _with_region(layout: PageLayout, box: Box, others: Iterable[Row]) -> Box:
     return box if any(combined.holds(row.box.centre) for row in others) else combined
 
 
-def _left_edge(layout: PageLayout, number: Row) -> float:
+def _left_edge(layout: PageLayout, number: TextRow) -> float:
     """The left edge of the number's column."""
     middle = (layout.frame.x0 + layout.frame.x1) / 2
     columns = [
@@ -155,23 +155,23 @@ def _is_two_columned(layout: PageLayout) -> bool:
     return sum(box.width < 0.45 * layout.frame.width for box in texts) > len(texts) / 2
 
 
-def _touches(row: Row, box: Box) -> bool:
+def _touches(row: TextRow, box: Box) -> bool:
     common = min(row.box.y1, box.y1) - max(row.box.y0, box.y0)
     # Parts of fractions and matrices overlap less than lines of text do.
     is_part = row.math > PART and box.x0 < row.box.centre[0] < box.x1
     return common > (-1.0 if is_part else 1.5)
 
 
-def _is_nearer(row: Row, other: Row, number: Row) -> bool:
+def _is_nearer(row: TextRow, other: TextRow, number: TextRow) -> bool:
     middle = row.box.centre[1]
     return abs(middle - other.box.centre[1]) < abs(middle - number.box.centre[1])
 
 
-def _is_sentence(row: Row) -> bool:
+def _is_sentence(row: TextRow) -> bool:
     return len([word for word in _WORD.findall(row.text) if word not in _FUNCTIONS]) >= SENTENCE
 
 
-def _is_mathematics(layout: PageLayout, parts: Sequence[Row], text: str, label: str) -> bool:
+def _is_mathematics(layout: PageLayout, parts: Sequence[TextRow], text: str, label: str) -> bool:
     formula = text.replace(label, "", 1)
     if len([word for word in _WORD.findall(formula) if word not in _FUNCTIONS]) > 2 * SENTENCE:
         return False
@@ -221,7 +221,7 @@ def _order(label: str) -> list[tuple[int, str]]:
 
 
 def _unnumbered(
-    layout: PageLayout, rows: Sequence[Row], occupied: Sequence[Box]
+    layout: PageLayout, rows: Sequence[TextRow], occupied: Sequence[Box]
 ) -> Iterable[Equation]:
     for region in layout.regions_of(RegionKind.FORMULA):
         inside = [row for row in rows if region.box.holds(row.box.centre)]

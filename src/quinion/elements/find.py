@@ -7,7 +7,7 @@ from dataclasses import replace
 from quinion.elements.caption_matching import place_captions
 from quinion.elements.captions import Caption, find_captions, is_list
 from quinion.elements.equations import find_equations
-from quinion.elements.page_layout import PageLayout, Region, RegionKind, Row, merge
+from quinion.elements.page_layout import PageLayout, Region, RegionKind, TextRow, merge
 from quinion.elements.page_regions import INSIDE, SAME, find_obstacles
 from quinion.model.element import Box, Element, ElementType, Rows, fold_label
 
@@ -173,21 +173,21 @@ def _is_in_margin(layout: PageLayout, box: Box) -> bool:
     return box.y1 < top or box.y0 > bottom
 
 
-def _is_text_box(box: Box, rows: Sequence[Row], obstacles: Sequence[Region]) -> bool:
+def _is_text_box(box: Box, rows: Sequence[TextRow], obstacles: Sequence[Region]) -> bool:
     inside = sum(region.box.overlap(box) for region in obstacles) / box.area
     return max(_cover(rows, box), inside) > TEXT_COVER
 
 
-def _cover(rows: Sequence[Row], box: Box) -> float:
+def _cover(rows: Sequence[TextRow], box: Box) -> float:
     """The share of a box that text covers."""
     return sum(row.box.overlap(box) for row in rows) / box.area
 
 
-def _rows_in(layout: PageLayout, box: Box) -> list[Row]:
+def _rows_in(layout: PageLayout, box: Box) -> list[TextRow]:
     return [row for row in layout.rows if box.holds(row.box.centre)]
 
 
-def _text(rows: Iterable[Row]) -> str:
+def _text(rows: Iterable[TextRow]) -> str:
     return "\n".join(row.text for row in rows)[:MAX_TEXT]
 
 
@@ -246,7 +246,7 @@ def label_unlabelled(elements: Sequence[Element]) -> tuple[Element, ...]:
     return tuple(named)
 
 
-def find_type(kind: str, caption: str, rows: Sequence[Row]) -> ElementType:
+def find_type(kind: str, caption: str, rows: Sequence[TextRow]) -> ElementType:
     """The type of an element, from its caption, which begins with `kind`, and the rows inside."""
     if kind in _BY_KIND:
         return _BY_KIND[kind]
@@ -257,7 +257,7 @@ def find_type(kind: str, caption: str, rows: Sequence[Row]) -> ElementType:
     return ElementType.FIGURE
 
 
-def _has_axis(rows: Sequence[Row]) -> bool:
+def _has_axis(rows: Sequence[TextRow]) -> bool:
     ticks = [row.box for row in rows if _TICK.fullmatch(row.text)]
     rights = sorted(box.x1 for box in ticks)
     middles = sorted(box.centre[1] for box in ticks)

@@ -38,7 +38,7 @@ PROSE = frozenset(RegionKind) - {
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class TextRow:
     """A horizontal row of text.
 
     `size` is in points. `font` is empty after OCR. `block` is the number of the paragraph, as far
@@ -88,7 +88,7 @@ class PageLayout:
 
     number: int
     frame: Box
-    rows: tuple[Row, ...]
+    rows: tuple[TextRow, ...]
     regions: tuple[Region, ...] = ()
     pictures: tuple[Box, ...] = ()
     grids: tuple[Grid, ...] = ()

@@ -16,7 +16,7 @@ from PIL import Image
 
 from quinion.elements.ink_patches import SCAN_CONTRAST, find_patches
 from quinion.elements.mupdf_layout import pymupdf
-from quinion.elements.page_layout import PageLayout, Row, bounding_box
+from quinion.elements.page_layout import PageLayout, TextRow, bounding_box
 from quinion.elements.text_page import (
     MAX_SIDE,
     math_share,
@@ -49,7 +49,7 @@ _FONT = pymupdf.Font("helv")
 
 
 @dataclass(frozen=True, slots=True)
-class Word:
+class ScannedWord:
     """A word from OCR. Its box is in pixels; words of one row have the same `line`."""
 
     text: str
@@ -58,7 +58,7 @@ class Word:
     confidence: float
 
 
-ReadWords = Callable[[Image.Image, int], Sequence[Word]]
+ReadWords = Callable[[Image.Image, int], Sequence[ScannedWord]]
 """OCR function: takes a grey picture and its resolution, returns its words in reading order."""
 
 
@@ -83,7 +83,7 @@ def read_scan(page: pymupdf.Page, number: int, read_words: ReadWords) -> PageLay
     return PageLayout(number, frame, rows, regions, tuple(pictures), grids, from_ocr=True)
 
 
-def _read_words(page: pymupdf.Page, scale: float, read_words: ReadWords) -> list[Word]:
+def _read_words(page: pymupdf.Page, scale: float, read_words: ReadWords) -> list[ScannedWord]:
     dpi = _choose_dpi(page)
     pixels = page.get_pixmap(dpi=dpi, colorspace=pymupdf.csGRAY, alpha=False)
     image = Image.frombytes("L", (pixels.width, pixels.height), pixels.samples_mv)
@@ -116,14 +116,14 @@ def _correct(text: str) -> str:
     return _MISREAD_FIGURE.sub(lambda match: "FIGURE" if match[0].isupper() else "Figure", text)
 
 
-def _to_rows(words: Sequence[Word]) -> tuple[Row, ...]:
+def _to_rows(words: Sequence[ScannedWord]) -> tuple[TextRow, ...]:
     """Group words to rows, split at wide gaps, for example before an equation's number."""
     rows = []
     for line, group in groupby(words, key=lambda word: word.line):
         parts = list(group)
         heights = sorted(word.box[3] - word.box[1] for word in parts)
         size = heights[len(heights) // 2] * _SIZE
-        piece: list[Word] = []
+        piece: list[ScannedWord] = []
         for word in parts:
             if piece and word.box[0] - piece[-1].box[2] > _MAX_GAP * size:
                 rows.append(_to_row(piece, size, line[0]))
@@ -133,14 +133,14 @@ def _to_rows(words: Sequence[Word]) -> tuple[Row, ...]:
     return tuple(rows)
 
 
-def _to_row(words: Sequence[Word], size: float, block: int) -> Row:
+def _to_row(words: Sequence[ScannedWord], size: float, block: int) -> TextRow:
     box = bounding_box(Box(*word.box) for word in words)
     text = " ".join(word.text for word in words)
     rounded = to_box((box.x0, box.y0, box.x1, box.y1))
-    return Row(text, rounded, size, block=block, math=math_share(text))
+    return TextRow(text, rounded, size, block=block, math=math_share(text))
 
 
-def _overlay_text(page: pymupdf.Page, frame: Box, words: Sequence[Word]) -> pymupdf.Document:
+def _overlay_text(page: pymupdf.Page, frame: Box, words: Sequence[ScannedWord]) -> pymupdf.Document:
     """Create a document of one page: a picture of this page with the words as invisible text."""
     copy = pymupdf.open()
     target = copy.new_page(width=frame.width, height=frame.height)

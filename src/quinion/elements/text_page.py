@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from quinion.elements.ink_patches import SCAN_CONTRAST, find_patches
 from quinion.elements.mupdf_layout import pymupdf
-from quinion.elements.page_layout import Grid, PageLayout, Region, RegionKind, Row, Style, merge
+from quinion.elements.page_layout import Grid, PageLayout, Region, RegionKind, Style, TextRow, merge
 from quinion.model.element import Box, Rows
 
 # Text with a steeper slope than this runs up or down the page.
@@ -74,7 +74,7 @@ def has_background(page: pymupdf.Page) -> bool:
     return any(box.area > MIN_BACKGROUND_COVER * frame.area for box in combined)
 
 
-def read_rows(page: pymupdf.Page) -> tuple[Row, ...]:
+def read_rows(page: pymupdf.Page) -> tuple[TextRow, ...]:
     """Read the horizontal rows, in the file's order."""
     pieces = [
         piece
@@ -194,15 +194,15 @@ def _read_lines(page: pymupdf.Page) -> list[tuple[Mapping[str, Any], int]]:
     ]
 
 
-def _read_piece(line: Mapping[str, Any], block: int) -> Row:
+def _read_piece(line: Mapping[str, Any], block: int) -> TextRow:
     spans: list[_Span] = [span for span in line["spans"] if span["text"].strip()]
     if not spans:
-        return Row("", to_box(line["bbox"]), 0.0)
+        return TextRow("", to_box(line["bbox"]), 0.0)
     letters = [len(span["text"].strip()) for span in spans]
     total = sum(letters)
     main = max(zip(letters, spans, strict=True), key=lambda pair: pair[0])[1]
     text = " ".join("".join(span["text"] for span in line["spans"]).split())
-    return Row(
+    return TextRow(
         text=text,
         box=to_box(line["bbox"]),
         size=float(main["size"]),
@@ -230,9 +230,9 @@ def _is_mono(span: _Span) -> bool:
     return bool(span["flags"] & _MONO) or bool(_MONO_NAMES.search(span["font"]))
 
 
-def _join_pieces(pieces: Iterable[Row]) -> list[Row]:
+def _join_pieces(pieces: Iterable[TextRow]) -> list[TextRow]:
     """Join consecutive pieces that are close on one line to rows."""
-    rows: list[Row] = []
+    rows: list[TextRow] = []
     for piece in pieces:
         if rows and _continues(rows[-1], piece):
             rows[-1] = _join(rows[-1], piece)
@@ -241,7 +241,7 @@ def _join_pieces(pieces: Iterable[Row]) -> list[Row]:
     return rows
 
 
-def _continues(row: Row, piece: Row) -> bool:
+def _continues(row: TextRow, piece: TextRow) -> bool:
     gap = piece.box.x0 - row.box.x1
     shared = min(row.box.y1, piece.box.y1) - max(row.box.y0, piece.box.y0)
     height = min(row.box.height, piece.box.height)
@@ -252,10 +252,10 @@ def _continues(row: Row, piece: Row) -> bool:
     )
 
 
-def _join(row: Row, piece: Row) -> Row:
+def _join(row: TextRow, piece: TextRow) -> TextRow:
     both = len(row.text) + len(piece.text)
     leads = len(row.text) >= len(piece.text)
-    return Row(
+    return TextRow(
         text=f"{row.text} {piece.text}",
         box=row.box | piece.box,
         size=row.size if leads else piece.size,
@@ -267,8 +267,8 @@ def _join(row: Row, piece: Row) -> Row:
     )
 
 
-def _drop_repeats(rows: Iterable[Row]) -> tuple[Row, ...]:
-    kept: dict[str, list[Row]] = {}
+def _drop_repeats(rows: Iterable[TextRow]) -> tuple[TextRow, ...]:
+    kept: dict[str, list[TextRow]] = {}
     result = []
     for row in rows:
         same = kept.setdefault(row.text, [])

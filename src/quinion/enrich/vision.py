@@ -40,7 +40,7 @@ class Remark:
     latex: str = ""
 
 
-class NotDescribed(EnricherUnavailable):
+class DescriptionFailed(EnricherUnavailable):
     """The model has no usable answer for this picture; other pictures may work."""
 
 
@@ -74,7 +74,7 @@ class Vision:
         """Describe the PNG of the element; for an equation, return its LaTeX.
 
         Raises:
-            NotDescribed: the model rejects this picture, or its answer is not usable.
+            DescriptionFailed: the model rejects this picture, or its answer is not usable.
             EnricherUnavailable: there is no valid answer.
         """
         answer = self._ask(make_prompt(element), picture)
@@ -82,7 +82,7 @@ class Vision:
         words = clean_latex(answer) if latex else clean_description(answer)
         if not words:
             what = "LaTeX" if latex else "a description"
-            raise NotDescribed(f"{self._client.where} did not answer with {what}.")
+            raise DescriptionFailed(f"{self._client.where} did not answer with {what}.")
         return Remark(latex=words) if latex else Remark(description=words)
 
     def _ask(self, prompt: str, picture: bytes) -> str:
@@ -121,7 +121,7 @@ class Vision:
         detail = f": {refused.words}" if refused.words else ""
         what = f"{self._client.where} answers {refused.status}{detail}"
         if refused.status in _NOT_THIS_PICTURE:
-            return NotDescribed(
+            return DescriptionFailed(
                 f"{what}. Set DOCLIBRARY_VISION_MODEL to a model that accepts images."
             )
         if refused.status in {HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN}:

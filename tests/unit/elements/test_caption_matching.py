@@ -1,13 +1,13 @@
 from quinion.elements.caption_matching import place_captions
 from quinion.elements.captions import find_captions
-from quinion.elements.page_layout import PageLayout, Region, RegionKind, Row, Style
+from quinion.elements.page_layout import PageLayout, Region, RegionKind, Style, TextRow
 from quinion.model.element import Box
 
 FRAME = Box(0, 0, 595, 842)
 
 
-def caption(text: str, y: float, x: float = 70) -> Row:
-    return Row(text, Box(x, y, x + 5 * len(text), y + 10), 10.0, "Times-Bold", bold=True)
+def caption(text: str, y: float, x: float = 70) -> TextRow:
+    return TextRow(text, Box(x, y, x + 5 * len(text), y + 10), 10.0, "Times-Bold", bold=True)
 
 
 def text(y0: float, y1: float, x0: float = 70, x1: float = 525) -> Region:
@@ -15,7 +15,7 @@ def text(y0: float, y1: float, x0: float = 70, x1: float = 525) -> Region:
 
 
 def place(
-    *rows: Row, pictures: tuple[Box, ...] = (), regions: tuple[Region, ...] = ()
+    *rows: TextRow, pictures: tuple[Box, ...] = (), regions: tuple[Region, ...] = ()
 ) -> dict[str, Box | None]:
     layout = PageLayout(1, FRAME, rows, regions, pictures, body=Style("Times-Roman", 10.0))
     captions = find_captions(layout)

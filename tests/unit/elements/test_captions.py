@@ -3,19 +3,19 @@
 import pytest
 
 from quinion.elements.captions import find_captions, is_list
-from quinion.elements.page_layout import PageLayout, Region, RegionKind, Row, Style
+from quinion.elements.page_layout import PageLayout, Region, RegionKind, Style, TextRow
 from quinion.model.element import Box
 
 FRAME = Box(0, 0, 595, 842)
 BODY = Style("Times-Roman", 10.0)
 
 
-def row(text: str, y: float, *, x: float = 70, bold: bool = False, size: float = 10.0) -> Row:
+def row(text: str, y: float, *, x: float = 70, bold: bool = False, size: float = 10.0) -> TextRow:
     box = Box(x, y, min(525, x + 5 * len(text)), y + size)
-    return Row(text, box, size, "Times-Bold" if bold else "Times-Roman", bold=bold)
+    return TextRow(text, box, size, "Times-Bold" if bold else "Times-Roman", bold=bold)
 
 
-def layout(*rows: Row, regions: tuple[Region, ...] = ()) -> PageLayout:
+def layout(*rows: TextRow, regions: tuple[Region, ...] = ()) -> PageLayout:
     return PageLayout(1, FRAME, rows, regions, body=BODY)
 
 
@@ -77,7 +77,7 @@ def test_words_that_begin_sentences_need_a_caption_s_print() -> None:
 
 
 def test_a_label_without_a_title_has_its_line_to_itself() -> None:
-    beside = Row("Ref. [17, p. 236]", Box(120, 100, 200, 110), 10.0, "Times-Roman")
+    beside = TextRow("Ref. [17, p. 236]", Box(120, 100, 200, 110), 10.0, "Times-Roman")
     assert labels(layout(row("Fig. 8.6", 100))) == ["Fig. 8.6"]
     assert labels(layout(row("Fig. 8.6", 100), beside)) == []
 
@@ -95,7 +95,7 @@ def test_a_caption_has_all_of_its_rows_and_no_more() -> None:
 def test_a_row_that_leads_to_a_page_number_is_an_entry() -> None:
     led = row("Figure 1. The ground floor . . . . . . . . . . . 12", 100)
     assert labels(layout(led)) == []
-    far = Row("12", Box(510, 100, 520, 110), 10.0, "Times-Roman")
+    far = TextRow("12", Box(510, 100, 520, 110), 10.0, "Times-Roman")
     assert labels(layout(row("Figure 1. The ground floor", 100), far)) == []
 
 

@@ -1,20 +1,20 @@
 from quinion.elements.equations import find_equations
-from quinion.elements.page_layout import PageLayout, Region, RegionKind, Row, Style
+from quinion.elements.page_layout import PageLayout, Region, RegionKind, Style, TextRow
 from quinion.model.element import Box
 
 FRAME = Box(0, 0, 595, 842)
 
 
-def formula(text: str, y: float, x: float = 200) -> Row:
+def formula(text: str, y: float, x: float = 200) -> TextRow:
     box = Box(x, y, x + 5 * len(text), y + 10)
-    return Row(text, box, 10.0, "CMMI10", math=0.5)
+    return TextRow(text, box, 10.0, "CMMI10", math=0.5)
 
 
-def number(text: str, y: float) -> Row:
-    return Row(text, Box(490, y, 520, y + 10), 10.0, "CMR10")
+def number(text: str, y: float) -> TextRow:
+    return TextRow(text, Box(490, y, 520, y + 10), 10.0, "CMR10")
 
 
-def labels(*rows: Row, from_ocr: bool = False, regions: tuple[Region, ...] = ()) -> list[str]:
+def labels(*rows: TextRow, from_ocr: bool = False, regions: tuple[Region, ...] = ()) -> list[str]:
     style = Style() if from_ocr else Style("CMR10", 10.0)
     page = PageLayout(1, FRAME, rows, regions, body=style, from_ocr=from_ocr)
     return [equation.label for equation in find_equations(page, [])]
@@ -35,7 +35,9 @@ def test_each_number_has_its_own_formula() -> None:
 
 
 def test_a_number_without_mathematics_is_a_reference() -> None:
-    sentence = Row("as was said in the second chapter of this book", Box(70, 100, 480, 110), 10.0)
+    sentence = TextRow(
+        "as was said in the second chapter of this book", Box(70, 100, 480, 110), 10.0
+    )
     assert labels(sentence, number("(3.1)", 100)) == []
     assert labels(number("(3.1)", 100)) == []
 
@@ -45,7 +47,7 @@ def test_a_year_is_no_number() -> None:
 
 
 def test_code_is_no_formula() -> None:
-    code = Row("x = f(a) (3)", Box(70, 100, 140, 110), 10.0, "Courier", mono=True, math=0.2)
+    code = TextRow("x = f(a) (3)", Box(70, 100, 140, 110), 10.0, "Courier", mono=True, math=0.2)
     assert labels(code) == []
 
 
@@ -72,5 +74,5 @@ def test_numbers_that_ocr_misread_are_put_right_where_only_one_fits() -> None:
 
 
 def test_a_sum_in_brackets_on_a_scan_is_no_number() -> None:
-    cell = Row("Provision for losses", Box(70, 100, 170, 110), 10.0)
+    cell = TextRow("Provision for losses", Box(70, 100, 170, 110), 10.0)
     assert labels(cell, number("(508)", 100), from_ocr=True) == []

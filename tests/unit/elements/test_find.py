@@ -1,7 +1,7 @@
 import pytest
 
 from quinion.elements.find import find_type
-from quinion.elements.page_layout import Row
+from quinion.elements.page_layout import TextRow
 from quinion.model.element import Box, ElementType
 
 
@@ -23,6 +23,6 @@ def test_words_determine_the_type(kind: str, caption: str, wanted: ElementType) 
 
 
 def test_an_axis_makes_a_chart() -> None:
-    ticks = [Row(str(n), Box(50, 10 * n, 60, 10 * n + 8), 8.0) for n in range(5)]
+    ticks = [TextRow(str(n), Box(50, 10 * n, 60, 10 * n + 8), 8.0) for n in range(5)]
     assert find_type("figure", "Figure 1", ticks) is ElementType.CHART
     assert find_type("figure", "Figure 1", ticks[:2]) is ElementType.FIGURE

@@ -37,7 +37,7 @@ def make_service(name: str) -> Service:
 
 
 @dataclass(frozen=True, slots=True)
-class _Loaded:
+class _ServedModel:
     """The model at the first request."""
 
     identity: str
@@ -52,7 +52,7 @@ class RemoteEmbedder(ABC):
         self._model = model
         self._prompts = find_prompts(model)
         self._count = count
-        self._loaded: _Loaded | None = None
+        self._loaded: _ServedModel | None = None
 
     @property
     def dimensions(self) -> int:
@@ -125,10 +125,10 @@ class RemoteEmbedder(ABC):
             ModelUnavailable: the model or the server is missing.
         """
 
-    def _ready(self) -> _Loaded:
+    def _ready(self) -> _ServedModel:
         if self._loaded is None:
             identity = self._ask_identity()
-            self._loaded = _Loaded(identity, self._embed_batch(["word"]).shape[1])
+            self._loaded = _ServedModel(identity, self._embed_batch(["word"]).shape[1])
         return self._loaded
 
     def _embed(self, texts: Sequence[str]) -> Vectors:

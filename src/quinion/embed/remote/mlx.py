@@ -33,7 +33,7 @@ _FAILURES = (OSError, ValueError, RuntimeError, LookupError, TypeError, Attribut
 
 
 @dataclass(frozen=True, slots=True)
-class _Loaded:
+class _LoadedModel:
     generate: Callable[[list[str]], Any]
     digest: str
     dimensions: int
@@ -47,7 +47,7 @@ class MLXEmbedder:
         self._prompts = find_prompts(model)
         self._count = count
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="mlx")
-        self._loaded: _Loaded | None = None
+        self._loaded: _LoadedModel | None = None
 
     @property
     def dimensions(self) -> int:
@@ -111,10 +111,10 @@ class MLXEmbedder:
         ]
         return np.concatenate(pieces)
 
-    def _ready(self) -> _Loaded:
+    def _ready(self) -> _LoadedModel:
         return self._loaded or self._thread.submit(self._load).result()
 
-    def _load(self) -> _Loaded:
+    def _load(self) -> _LoadedModel:
         if self._loaded is None:
             try:
                 library = import_module("mlx_embeddings")
@@ -128,7 +128,7 @@ class MLXEmbedder:
         return self._loaded
 
 
-def _load_model(library: Any, name: str) -> _Loaded:
+def _load_model(library: Any, name: str) -> _LoadedModel:
     try:
         folder = library.utils.get_model_path(name)
         digest = _hash_weights(folder)
@@ -142,7 +142,7 @@ def _load_model(library: Any, name: str) -> _Loaded:
     def generate(texts: list[str]) -> Any:
         return library.generate(model, tokenizer, texts, max_length=MAX_TOKENS)
 
-    return _Loaded(generate, digest, _run(generate, ["word"]).shape[1])
+    return _LoadedModel(generate, digest, _run(generate, ["word"]).shape[1])
 
 
 def _run(generate: Callable[[list[str]], Any], texts: list[str]) -> Vectors:

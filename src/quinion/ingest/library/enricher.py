@@ -23,7 +23,7 @@ import anyio.lowlevel
 
 from quinion.concurrency import KeyedLock, in_thread, together
 from quinion.enrich import prompts
-from quinion.enrich.vision import HOST, NotDescribed, Remark, Vision
+from quinion.enrich.vision import HOST, DescriptionFailed, Remark, Vision
 from quinion.errors import BadSetting
 from quinion.ingest.library.library import Library
 from quinion.ingest.library.records import CONTENT, LibraryElement, figure_of, figure_record
@@ -137,7 +137,7 @@ class _Run:
         for figure in self._figures:
             try:
                 remark = await self._find_remark(figure)
-            except NotDescribed as error:
+            except DescriptionFailed as error:
                 self._skip(figure, error)
             else:
                 self._skips_in_a_row = 0
@@ -169,7 +169,7 @@ class _Run:
             vectors = await in_thread(resources.model.embed, [record.text for record in records])
             await resources.collections.write(lambda write: write.upsert(CONTENT, records, vectors))
 
-    def _skip(self, figure: LibraryElement, error: NotDescribed) -> None:
+    def _skip(self, figure: LibraryElement, error: DescriptionFailed) -> None:
         self.result.not_described.append((figure, error.message))
         self._skips_in_a_row += 1
         if self._skips_in_a_row >= MAX_SKIPS_IN_A_ROW:

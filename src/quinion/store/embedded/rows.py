@@ -24,7 +24,7 @@ WHERE collection = ? AND slot IN (SELECT value FROM json_each(?))
 """
 
 
-class Row:
+class StoredRow:
     """A record with its slot."""
 
     __slots__ = ("record", "slot")
@@ -47,17 +47,21 @@ def find_collection(database: sqlite3.Connection, name: str) -> Collection | Non
     return None
 
 
-def find_by_ids(database: sqlite3.Connection, number: int, ids: Sequence[str]) -> list[Row]:
+def find_by_ids(database: sqlite3.Connection, number: int, ids: Sequence[str]) -> list[StoredRow]:
     """Find the records with these ids, in insertion order."""
     return _rows(database.execute(_BY_ID, (number, json.dumps(list(ids)))).fetchall())
 
 
-def find_by_slots(database: sqlite3.Connection, number: int, slots: Sequence[int]) -> list[Row]:
+def find_by_slots(
+    database: sqlite3.Connection, number: int, slots: Sequence[int]
+) -> list[StoredRow]:
     """Find the records at these slots, in insertion order."""
     return _rows(database.execute(_BY_SLOT, (number, json.dumps(list(slots)))).fetchall())
 
 
-def find_matching(database: sqlite3.Connection, number: int, where: Where | None) -> list[Row]:
+def find_matching(
+    database: sqlite3.Connection, number: int, where: Where | None
+) -> list[StoredRow]:
     """Find the records that match the filter, or all, in insertion order."""
     mask = None
     if where:
@@ -69,7 +73,7 @@ def find_matching(database: sqlite3.Connection, number: int, where: Where | None
     return [row for row in found if not where or matches(row.record.metadata, where)]
 
 
-def find_selected(database: sqlite3.Connection, number: int, selector: Selector) -> list[Row]:
+def find_selected(database: sqlite3.Connection, number: int, selector: Selector) -> list[StoredRow]:
     """Find the selected records, in insertion order."""
     if selector.ids is not None:
         return find_by_ids(database, number, selector.ids)
@@ -88,5 +92,5 @@ def dump(metadata: Metadata) -> str:
     return json.dumps(dict(metadata), ensure_ascii=False)
 
 
-def _rows(found: Sequence[Any]) -> list[Row]:
-    return [Row(*row[1:]) for row in sorted(found)]
+def _rows(found: Sequence[Any]) -> list[StoredRow]:
+    return [StoredRow(*row[1:]) for row in sorted(found)]

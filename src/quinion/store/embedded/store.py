@@ -30,7 +30,7 @@ from quinion.store.embedded.metadata_index import all_slots, decoding, find_cand
 from quinion.store.embedded.outbox import Outbox
 from quinion.store.embedded.raw_reader import RawReader, RawRecord
 from quinion.store.embedded.rows import (
-    Row,
+    StoredRow,
     count_slots,
     dump,
     find_by_ids,
@@ -258,7 +258,7 @@ class EmbeddedStore:
         return known[1]
 
     def _read_vectors(
-        self, database: sqlite3.Connection, collection: Collection, rows: Sequence[Row]
+        self, database: sqlite3.Connection, collection: Collection, rows: Sequence[StoredRow]
     ) -> Vectors:
         with decoding():
             file = self._vectors.vectors(database, collection)

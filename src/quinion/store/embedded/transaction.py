@@ -14,7 +14,7 @@ from quinion.store.embedded import metadata_index, outbox
 from quinion.store.embedded.bitmap import Slots
 from quinion.store.embedded.checksum import sum_metadata, sum_record
 from quinion.store.embedded.rows import (
-    Row,
+    StoredRow,
     count_slots,
     dump,
     find_by_ids,
@@ -187,7 +187,7 @@ class EmbeddedTransaction:
         unused = (slot for slot in chain(free, count(end)) if slot not in blocked)
         return np.fromiter(islice(unused, wanted), np.int64, wanted)
 
-    def _retire(self, number: int, rows: Sequence[Row]) -> None:
+    def _retire(self, number: int, rows: Sequence[StoredRow]) -> None:
         """Free the slots of records for later transactions."""
         self.retired.slots.setdefault(number, set()).update(row.slot for row in rows)
 
@@ -210,6 +210,6 @@ class EmbeddedTransaction:
             outbox.add(self._database, collection, ids)
 
 
-def _index(rows: Sequence[Row]) -> list[tuple[int, Metadata]]:
+def _index(rows: Sequence[StoredRow]) -> list[tuple[int, Metadata]]:
     """The records as the metadata index has them."""
     return [(row.slot, row.record.metadata) for row in rows]

@@ -13,7 +13,7 @@ from PIL import Image
 
 # Imported first: `quinion.extract.pdf.mupdf` would block the layout model.
 from quinion.elements import crop, document
-from quinion.elements.scanned_page import Word
+from quinion.elements.scanned_page import ScannedWord
 from quinion.extract.ocr import tesseract
 from quinion.extract.ocr.raster import Raster
 from quinion.framing import Frame
@@ -24,7 +24,7 @@ from quinion.workers.jobs import Job
 _TIMEOUT_S = 25.0
 
 
-def read_words(image: Image.Image, dpi: int) -> Sequence[Word]:
+def read_words(image: Image.Image, dpi: int) -> Sequence[ScannedWord]:
     """Read the words on a rasterized page with Tesseract; none if it times out.
 
     Raises:
@@ -35,7 +35,7 @@ def read_words(image: Image.Image, dpi: int) -> Sequence[Word]:
         result = tesseract.read(Raster(image, dpi), _TIMEOUT_S)
     except TimeoutError:
         return []
-    return [Word(word.text, word.box, word.line, word.confidence) for word in result.words]
+    return [ScannedWord(word.text, word.box, word.line, word.confidence) for word in result.words]
 
 
 def _find_elements(path: str, first: int, last: int, ocr: bool) -> Iterator[Frame]:
