@@ -12,7 +12,7 @@ The text before the first heading, and the large print of the first page, is `Fr
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import accumulate
 
 from quinion.chunk.recursive import STANDARD, Sizes, split
@@ -20,7 +20,6 @@ from quinion.chunk.sections.contents import find_contents
 from quinion.chunk.sections.footnotes import Note, find_notes
 from quinion.chunk.sections.headers_footers import find_furniture
 from quinion.chunk.sections.heading_candidates import DocumentLines, Mark
-from quinion.chunk.sections.heading_chunks import LINE_BREAK, add_text_below
 from quinion.chunk.sections.labels import find_labelled
 from quinion.chunk.sections.numbered import find_inner, find_numbered
 from quinion.chunk.sections.tree import LEAVES, Node, Tree, name_chapters
@@ -33,6 +32,8 @@ from quinion.model.section import CAPTIONED, Kind, Section, SectionChunk, Span
 # After a table, a line of this length that is aligned with the caption is body text again.
 _PROSE_LINE = 60
 _ALIGNED = 4.0
+
+LINE_BREAK = "\n"
 
 
 def document_text(lines: Sequence[Line]) -> str:
@@ -88,7 +89,7 @@ def chunk_sections(lines: Sequence[Line], sizes: Sizes = STANDARD) -> list[Secti
                     end=end,
                 )
             )
-    return add_text_below(chunks, sections, sizes)
+    return _add_text_below(chunks, sections, sizes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -276,3 +277,41 @@ def _pages(
             pages.update(lines[index].page_number for index in here)
         offset += end - start + 1
     return tuple(sorted(pages))
+
+
+def _add_text_below(
+    chunks: Sequence[SectionChunk], sections: Sequence[Section], sizes: Sizes
+) -> list[SectionChunk]:
+    """Give each chunk of a bare heading the text below it, to be embedded and found with it.
+
+    A heading alone answers no question, and its few words match many. A reference to the heading
+    still returns its own words only. Footnotes are passed over: they stand between a heading at
+    the foot of a page and its text.
+    """
+    result = list(chunks)
+    below: list[SectionChunk] = []
+    for chunk in reversed(chunks):
+        section = sections[chunk.section_index]
+        if section.is_heading:
+            result[chunk.index] = _with_text_below(chunk, below, sizes.size)
+            below = [chunk, *below]
+        elif section.kind is not Kind.FOOTNOTE:
+            below = [chunk]
+    return result
+
+
+def _with_text_below(chunk: SectionChunk, below: Sequence[SectionChunk], size: int) -> SectionChunk:
+    """Append the chunks below, up to the first that is no heading, cut to the size."""
+    parts: list[str] = []
+    pages = set(chunk.pages)
+    room = size - len(chunk.text)
+    for other in below:
+        room -= len(LINE_BREAK)
+        spans = split(other.text, Sizes(room, 0)) if room > 0 else []
+        if not spans:
+            break
+        start, end = spans[0]
+        parts.append(other.text[start:end])
+        pages.update(other.pages)
+        room -= end - start
+    return replace(chunk, below=LINE_BREAK.join(parts), below_pages=tuple(sorted(pages)))

@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from quinion.embed.base import Vectors
-from quinion.embed.batch import form_batches
 from quinion.embed.cache import EmbeddingCache
 from quinion.embed.local.benchmark import choose_runtime
 from quinion.embed.local.runtimes import (
@@ -35,6 +34,9 @@ from quinion.runtime_tuning import freeze_gc, lower_priority
 if TYPE_CHECKING:
     from quinion.embed.local.tokenizer import ModelTokenizer
 
+TOKEN_BUDGET = 512
+"""Tokens per batch, padding included. Speed is the same from 256 to 1,024 and a fifth lower at
+8,192. Memory grows with it: 25 MB per thread at 512, 300 MB at 8,192."""
 CACHED_TEXTS = 16_384
 """25 MB of vectors; memory is used as the cache fills."""
 CACHED_QUERIES = 256
@@ -207,3 +209,23 @@ def _count_cores() -> int:
     if sys.platform == "linux":
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
+
+
+def form_batches(lengths: Sequence[int], budget: int = TOKEN_BUDGET) -> list[list[int]]:
+    """Group the indices of `lengths` into batches, the longest texts first.
+
+    A batch is padded to its longest text, and its intermediate results should fit into the
+    processor's cache. Both favor small batches of texts of similar length.
+
+    A text longer than the budget gets its own batch. Long texts come first, so that on several
+    threads the last batches to finish are short.
+    """
+    batches: list[list[int]] = []
+    slots = 0
+    for index in sorted(range(len(lengths)), key=lengths.__getitem__, reverse=True):
+        if slots == 0:
+            batches.append([])
+            slots = max(1, budget // lengths[index])
+        batches[-1].append(index)
+        slots -= 1
+    return batches

@@ -9,7 +9,7 @@ from quinion.errors import InvalidInput
 from quinion.ingest.library.library import Library
 from quinion.servers.base import ContractServer, QueryText
 from quinion.servers.completions import complete_by
-from quinion.servers.doclibrary.tour import SHOW, TOUR
+from quinion.servers.doclibrary.prompts import SHOW, TOUR
 
 
 def add_resources(server: ContractServer, library: Library) -> None:

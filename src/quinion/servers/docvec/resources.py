@@ -13,7 +13,7 @@ from quinion.servers.base import ContractServer, PathText, QueryText
 from quinion.servers.completions import complete_by
 from quinion.servers.docvec import prompts
 from quinion.servers.docvec.answers import Stats
-from quinion.servers.docvec.contents import describe, read_file
+from quinion.servers.docvec.index_contents import describe, read_file
 from quinion.servers.resources import MAX_LISTED, add_continuation, fill_uri
 
 FILES = "docvec://files"

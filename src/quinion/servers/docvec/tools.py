@@ -48,7 +48,6 @@ from quinion.servers.docvec.answers import (
     SearchAnswer,
     StatsAnswer,
 )
-from quinion.servers.docvec.contents import describe
 from quinion.servers.docvec.failures import (
     BudgetExceeded,
     ConfirmationRequired,
@@ -59,6 +58,7 @@ from quinion.servers.docvec.failures import (
     search_failure,
 )
 from quinion.servers.docvec.filters import read_filters
+from quinion.servers.docvec.index_contents import describe
 from quinion.servers.docvec.search import find_chunks
 from quinion.servers.invisible_text import warn, warn_of_files
 from quinion.servers.response_size import how_many_fit

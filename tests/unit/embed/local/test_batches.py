@@ -1,6 +1,6 @@
 import random
 
-from quinion.embed.batch import form_batches
+from quinion.embed.local.embedder import form_batches
 
 
 def some_lengths() -> list[int]:
