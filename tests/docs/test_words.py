@@ -18,10 +18,12 @@ from typer.testing import CliRunner
 from quinion.cli.main import GROUPS, app, load_group
 
 ROOT = Path(__file__).parents[2]
-SOURCES = sorted((ROOT / "src").rglob("*.py"))
+OCR = ROOT / "packages" / "mistral-ocr-mcp"
+SOURCES = sorted([*(ROOT / "src").rglob("*.py"), *(OCR / "src").rglob("*.py")])
 PAGES = [
     *sorted((ROOT / "docs").rglob("*.md")),
     *(ROOT / name for name in ("README.md", "CHANGELOG.md", "CONTRIBUTING.md")),
+    OCR / "README.md",
 ]
 COMMANDS: dict[str, Any] = typer.main.get_command(app).commands  # type: ignore[attr-defined]
 SUBCOMMANDS = [(group, name) for group in GROUPS for name in load_group(group).commands]

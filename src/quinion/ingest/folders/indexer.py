@@ -80,7 +80,7 @@ class Indexer:
             StoreUnavailable: the store cannot be read or written.
             ModelUnavailable: the embedding model cannot be used.
         """
-        source = await in_thread(self._admit, path)
+        source = await in_thread(self._open, path)
         is_paged = INDEXED[source.path.suffix.lower()].has_pages
         pages = _PageProgress(progress)
         async with self._run_lock:
@@ -104,7 +104,7 @@ class Indexer:
             run.errors = sorted([*errors, *run.errors], key=lambda error: error[0])
             return run
 
-    def _admit(self, path: str) -> Source:
+    def _open(self, path: str) -> Source:
         roots = self._resources.settings.read_roots
         return open_source(path, INDEXED, roots, self._digests)
 
@@ -129,7 +129,7 @@ class Indexer:
                 errors.append(_describe_unreadable(found))
                 continue
             try:
-                sources.append(self._admit(str(found)))
+                sources.append(self._open(str(found)))
             except FileProblem as error:
                 errors.append((str(found), error))
         return sources, errors
