@@ -1,8 +1,8 @@
 """Generator of the reference pages, run by `make docs`.
 
 It writes `reference.md`, `commands.md`, the table in `settings.md`, and the tables in
-`traceability/`, which come from `tests/contract/*/traceability.tsv`. `tests/docs/test_reference.py`
-fails when one of them is stale.
+`traceability/`, which come from the `traceability.tsv` beside the tests of each contract.
+`tests/docs/test_reference.py` fails when one of them is stale.
 """
 
 import re
@@ -52,6 +52,15 @@ Each server also has a separate program: `document-store-mcp`, `policy-kb-mcp`, 
 `doclibrary-mcp` run `quinion stdio SERVER`, or `quinion serve SERVER` with \
 `--http [--host HOST] [--port PORT]`.
 """
+
+TRACED = {
+    **{
+        name: ROOT / "tests" / "contract" / name.replace("-", "_") / "traceability.tsv"
+        for name in CATALOG
+    },
+    "mistral-ocr": ROOT / "packages" / "mistral-ocr-mcp" / "tests" / "traceability.tsv",
+}
+"""The tests of each server's contract, by page."""
 
 EXAMPLE = "Example: "
 NONE = "(none)"
@@ -149,14 +158,13 @@ def _make_settings() -> str:
 
 
 def _make_traceability() -> dict[Path, str]:
-    """The page of each server that lists its tests in a TSV file.
+    """The page of each server, from the TSV file beside its tests.
 
     A line of that file has a sentence of the contract and, in further columns, its tests or a
     remark. Tests in the folder of the file are named without it. `# ` begins a section.
     """
     pages = {}
-    for listed in sorted((ROOT / "tests" / "contract").glob("*/traceability.tsv")):
-        page = DOCS / "traceability" / f"{listed.parent.name.replace('_', '-')}.md"
+    for page, listed in TRACED.items():
         rows = []
         for line in listed.read_text(encoding="utf-8").splitlines():
             sentence, *tests = line.split("\t")
@@ -166,7 +174,8 @@ def _make_traceability() -> dict[Path, str]:
             folder = listed.parent.relative_to(ROOT).as_posix()
             rows.append((sentence, "<br>".join(_word_test(test, folder) for test in tests)))
         table = "\n".join(_table(("the contract says", "tests"), rows)).rstrip()
-        pages[page] = _replace_part(page.read_text(encoding="utf-8"), table)
+        path = DOCS / "traceability" / f"{page}.md"
+        pages[path] = _replace_part(path.read_text(encoding="utf-8"), table)
     return pages
 
 

@@ -13,6 +13,9 @@ GENERATED = [
     "settings.md",
     "traceability/document-store.md",
     "traceability/policy-kb.md",
+    "traceability/docvec.md",
+    "traceability/doclibrary.md",
+    "traceability/mistral-ocr.md",
 ]
 IN_PART = GENERATED[2:]
 
