@@ -76,6 +76,11 @@ def add_resources(server: ContractServer, engine: Engine) -> None:
             following = fill_uri(DOCUMENT, document_id=document_id, from_chunk=part.next_chunk)
         return add_continuation(note(part.text, part.hidden_text), following)
 
+    _add_prompt(server)
+    _add_names(server, engine)
+
+
+def _add_prompt(server: ContractServer) -> None:
     @server.prompt(title="Review an application against policy")
     def review_application(
         application_ref: Annotated[
@@ -87,6 +92,10 @@ def add_resources(server: ContractServer, engine: Engine) -> None:
     ) -> str:
         """Review an application against the policies in force on its validation date."""
         return prompts.review(application_ref, validation_date)
+
+
+def _add_names(server: ContractServer, engine: Engine) -> None:
+    """List the newest documents, and complete references, ids and types."""
 
     async def newest() -> list[Resource]:
         documents = [Listed.of(record) for record in await engine.collections.get(REGISTRY)]

@@ -57,6 +57,12 @@ def add_resources(server: ContractServer, index: FolderIndex) -> None:
         """Index a folder, and answer a question from it with citations, within a token budget."""
         return prompts.answer_from(folder, question, max_tokens)
 
+    _add_names(server, index)
+
+
+def _add_names(server: ContractServer, index: FolderIndex) -> None:
+    """List the newest files, and complete paths and folders."""
+
     async def newest() -> list[Resource]:
         lines = await index.resources.collections.get(index.names.files)
         lines.sort(key=lambda line: str(line.metadata["indexed_at"]), reverse=True)

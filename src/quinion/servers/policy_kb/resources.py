@@ -83,6 +83,11 @@ def add_resources(server: ContractServer, knowledge: KnowledgeBase) -> None:
         return _format_section(part, revision, REVISION_SECTION, names)
 
     _add_prompts(server)
+    _add_names(server, knowledge)
+
+
+def _add_names(server: ContractServer, knowledge: KnowledgeBase) -> None:
+    """List the policies, and complete sources, revisions, dates and sections."""
 
     async def listed() -> list[Resource]:
         return list(map(_to_resource, (await list_policies(knowledge)).policies))
