@@ -9,7 +9,7 @@ Policies are neither renamed nor deleted: the contract has no such operation, an
 contains the title.
 """
 
-from datetime import UTC, date, datetime
+from datetime import UTC, datetime
 
 from quinion.errors import PolicyExists, PolicyMissing
 from quinion.model.policy import (
@@ -28,7 +28,6 @@ from quinion.model.revisions import (
     plan_deletion,
     plan_edit,
     plan_update,
-    resolve,
 )
 from quinion.store.policies.base import Planner, PolicyStorage
 
@@ -85,10 +84,6 @@ class PolicyRegistry:
         """The revisions of every policy, newest first, by source, in one snapshot."""
         found = self._storage.read_revisions()
         return {source: newest_first(found[source]) for source in sorted(found)}
-
-    def get_effective_revision(self, source: str, day: date) -> Revision | None:
-        """The revision in force on a day; `EffectiveDateResolver` also gives reasons for none."""
-        return resolve(source, self._read(source), day).revision
 
     def edit_revision(self, source: str, revision_id: str, edit: RevisionEdit) -> Plan:
         """Change the label, dates or notes of a revision.

@@ -105,7 +105,7 @@ class TestPolicies:
             lambda: nppf.get_policy(source),
             lambda: nppf.list_revisions(source),
             lambda: nppf.get_revision(source, "rev_NPPF_2023_09"),
-            lambda: nppf.get_effective_revision(source, date(2024, 1, 1)),
+            lambda: EffectiveDateResolver(nppf).resolve_for_policy(source, date(2024, 1, 1)),
             lambda: nppf.create_revision(source, SEPTEMBER),
             lambda: nppf.edit_revision(source, "rev_NPPF_2023_09", RevisionEdit(notes="n")),
             lambda: nppf.update_revision(source, "rev_NPPF_2023_09", READY),
@@ -174,9 +174,10 @@ class TestRevisions:
         made = nppf.edit_revision("NPPF", "rev_NPPF_2023_09", edit).revision
         assert nppf.get_revision("NPPF", "rev_NPPF_2023_09") == made
         assert (made.version_label, made.notes, made.chunk_count) == ("Sept 2023", "n", 73)
-        assert nppf.get_effective_revision("NPPF", date(2023, 9, 5)) is None
-        assert nppf.get_effective_revision("NPPF", date(2023, 9, 6)) == made
-        assert nppf.get_effective_revision("NPPF", date(2024, 12, 2)) is None
+        resolver = EffectiveDateResolver(nppf)
+        assert resolver.resolve_for_policy("NPPF", date(2023, 9, 5)).revision is None
+        assert resolver.resolve_for_policy("NPPF", date(2023, 9, 6)).revision == made
+        assert resolver.resolve_for_policy("NPPF", date(2024, 12, 2)).revision is None
 
     def test_an_update_is_kept(self, nppf: PolicyRegistry) -> None:
         at = datetime(2026, 2, 14, 10, 30, tzinfo=UTC)
@@ -290,19 +291,20 @@ class TestDates:
             (date(1, 1, 1), Reason.DATE_BEFORE_FIRST_REVISION),
         ],
     )
-    def test_lookup_and_resolver_agree(self, nppf: PolicyRegistry, on: date, expected: str) -> None:
+    def test_the_resolver_finds_the_revision_in_force(
+        self, nppf: PolicyRegistry, on: date, expected: str
+    ) -> None:
         found = EffectiveDateResolver(nppf).resolve_for_policy("NPPF", on)
-        assert nppf.get_effective_revision("NPPF", on) == found.revision
         assert (found.revision.revision_id if found.revision else found.reason) == expected
 
     def test_a_revision_that_waits_for_its_text_is_no_answer(self, nppf: PolicyRegistry) -> None:
         plan = nppf.create_revision("NPPF", RevisionDraft("2025", date(2025, 12, 16)))
         on = date(2026, 1, 1)
-        assert nppf.get_effective_revision("NPPF", on) is None
+        assert EffectiveDateResolver(nppf).resolve_for_policy("NPPF", on).revision is None
         found = EffectiveDateResolver(nppf).resolve_for_policy("NPPF", on)
         assert (found.reason, found.unready) == (Reason.DATE_IN_GAP, plan.revision)
         ready = nppf.update_revision("NPPF", plan.revision.revision_id, READY)
-        assert nppf.get_effective_revision("NPPF", on) == ready
+        assert EffectiveDateResolver(nppf).resolve_for_policy("NPPF", on).revision == ready
 
     def test_a_snapshot_covers_every_policy(self, nppf: PolicyRegistry) -> None:
         nppf.create_policy(PolicyDraft("EMPTY", "Empty", PolicyCategory.LOCAL_PLAN))
@@ -319,7 +321,7 @@ class TestDates:
         registry.create_policy(NPPF)
         made = registry.create_revision("NPPF", RevisionDraft("L", start)).revision
         ready = registry.update_revision("NPPF", made.revision_id, READY)
-        assert registry.get_effective_revision("NPPF", start) == ready
+        assert EffectiveDateResolver(registry).resolve_for_policy("NPPF", start).revision == ready
 
 
 def test_stored_entries_are_visible_to_the_next_process(

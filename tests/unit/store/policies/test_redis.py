@@ -22,7 +22,7 @@ from quinion.model.policy import (
     RevisionStatus,
     RevisionUpdate,
 )
-from quinion.model.revisions import Plan, plan_deletion
+from quinion.model.revisions import EffectiveDateResolver, Plan, plan_deletion
 from quinion.store.policies import PolicyRegistry, open_registry
 from quinion.store.policies.redis import RedisStorage
 from tests.redis_server import ON_DISK, PROGRAM, RedisServer, redis_server
@@ -165,7 +165,10 @@ class TestOtherPrograms:
         [made] = registry.list_revisions("NPPF")
         assert (made.file_path, made.page_count, made.chunk_count) == (None, None, 0)
         assert made.created_at.isoformat() == "2026-02-14T10:00:00.123456+00:00"
-        assert registry.get_effective_revision("NPPF", date(2023, 9, 4)) == made
+        assert (
+            EffectiveDateResolver(registry).resolve_for_policy("NPPF", date(2023, 9, 4)).revision
+            == made
+        )
 
     def test_the_sentinel_of_the_chunks_means_no_end(
         self, registry: PolicyRegistry, server: RedisServer
@@ -188,7 +191,9 @@ class TestOtherPrograms:
         server.raw.zadd("policy_revisions:NPPF", {"rev_NPPF_2021_07": 99999})
         listed = [made.revision_id for made in registry.list_revisions("NPPF")]
         assert listed == ["rev_NPPF_2024_12", "rev_NPPF_2021_07"]
-        effective = registry.get_effective_revision("NPPF", date(2022, 1, 1))
+        effective = (
+            EffectiveDateResolver(registry).resolve_for_policy("NPPF", date(2022, 1, 1)).revision
+        )
         assert effective == registry.get_revision("NPPF", "rev_NPPF_2021_07")
         registry.edit_revision("NPPF", "rev_NPPF_2021_07", RevisionEdit(notes="n"))
         assert server.raw.zscore("policy_revisions:NPPF", "rev_NPPF_2021_07") == 18828
@@ -244,7 +249,7 @@ class TestOtherPrograms:
         for ask in (
             lambda: registry.list_revisions("NPPF"),
             registry.list_all_revisions,
-            lambda: registry.get_effective_revision("NPPF", date(2022, 1, 1)),
+            lambda: EffectiveDateResolver(registry).resolve_for_policy("NPPF", date(2022, 1, 1)),
             lambda: registry.create_revision("NPPF", RevisionDraft("L", date(2030, 1, 1))),
         ):
             with pytest.raises(RegistryUnavailable, match=FOREIGN_KEY):
