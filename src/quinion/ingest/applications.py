@@ -19,11 +19,11 @@ from quinion.concurrency import KeyedLock, in_thread
 from quinion.embed.base import Vectors
 from quinion.errors import DocumentMissing, NoChunks, NoContent
 from quinion.extract.formats import IMAGE, PDF, by_extension
-from quinion.ingest import documents as pipeline
 from quinion.ingest.documents import ExtractedDocument
 from quinion.ingest.engine_resources import Resources
 from quinion.ingest.progress import Progress
 from quinion.ingest.source import Source, open_source
+from quinion.ingest.streaming import read_and_embed
 from quinion.model.chunk import Chunk
 from quinion.model.document_type import DocumentType
 from quinion.model.page import Method, count_hidden_by_page, document_method
@@ -128,7 +128,7 @@ class ApplicationIngestion:
             if known := await self._find_existing(application_ref, source.sha256):
                 return KnownDocument(known)
             rendering = is_rendering(source.path.name)
-            reading, chunks, vectors = await pipeline.read_and_embed(
+            reading, chunks, vectors = await read_and_embed(
                 self._resources,
                 source,
                 ocr=settings.enable_ocr and not rendering,

@@ -1,20 +1,17 @@
-"""Ingestion of documents: read their pages, split and embed them.
+"""Ingestion of documents: read their pages, embed their chunks.
 
-`read` is file → pages, in worker processes. `embed` is chunks → vectors, in threads.
-`read_and_embed` overlaps both: earlier pages are split and embedded while later ones are read.
-The servers store the result with `Collections.write`, in records of their contract.
+`read` is file → pages, in worker processes. `embed` is chunks → vectors, in threads. `streaming`
+overlaps both. The callers store the result with `Collections.write`, in records of their contract.
 """
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from math import inf
 from typing import Protocol
 
 import anyio
 import numpy as np
 
-from quinion.chunk.recursive import Chunker
 from quinion.concurrency import in_thread, together
 from quinion.embed.base import Vectors
 from quinion.errors import ExtractionFailed
@@ -31,7 +28,6 @@ from quinion.framing import Frame
 from quinion.ingest.engine_resources import Resources
 from quinion.ingest.progress import Progress
 from quinion.ingest.source import Source, check_unchanged
-from quinion.model.chunk import Chunk
 from quinion.model.line import LinedPage, lined_page_of_json
 from quinion.model.page import Method, Page
 from quinion.workers.pool import OnItem, Workers
@@ -41,11 +37,6 @@ SLICE_PAGES = 8
 """Pages per worker job: small, so that a short document soon gets a worker during a long OCR."""
 SLICE_CHUNKS = 128
 """Enough chunks to sort by length and keep all cores busy; few enough to cancel quickly."""
-PARALLEL_SLICES = 2
-"""Slices embedded at a time: while one is divided into batches, or runs its last batches, the
-cores work on the other."""
-LONG_PAGE = 20_000
-"""In characters. A shorter page is split faster than a thread can be started for it."""
 MAX_CHARACTERS = 32_000_000
 """Limit for all pages of a document, which are held in memory: twice as many as five thousand
 printed pages have."""
@@ -115,80 +106,6 @@ async def read(
     pages = await _read_pages(workers, path, surveyed, options, progress, on_page)
     await in_thread(check_unchanged, source)
     return ExtractedDocument(inspection, pages, probed)
-
-
-async def read_and_embed(
-    resources: Resources, source: Source, *, ocr: bool, threshold: float, progress: Progress
-) -> tuple[ExtractedDocument, list[Chunk], Vectors]:
-    """Read a document; split and embed its pages while later ones are being read.
-
-    A document without text has no chunks.
-
-    Raises:
-        ExtractionFailed, ModelUnavailable: see `read` and `embed`.
-    """
-    chunker, chunks = Chunker(), list[Chunk]()
-    vectors: dict[int, Vectors] = {}
-    overall = _OverallProgress(progress)
-    to_embed, slices = anyio.create_memory_object_stream[Sequence[Chunk]](inf)
-    document: ExtractedDocument | None = None
-    sent = 0
-
-    async def send_slices(least: int) -> None:
-        """Send unsent chunks in slices while there are at least that many."""
-        nonlocal sent
-        while len(chunks) - sent >= least:
-            part = chunks[sent : sent + SLICE_CHUNKS]
-            sent += len(part)
-            await to_embed.send(part)
-
-    async def split_page(page: Page) -> None:
-        is_long = len(page.text) > LONG_PAGE
-        chunks.extend(await in_thread(chunker.add, page) if is_long else chunker.add(page))
-        await send_slices(SLICE_CHUNKS)
-
-    async def read_all() -> None:
-        nonlocal document
-        with to_embed:
-            document = await read(
-                resources,
-                source,
-                ocr=ocr,
-                threshold=threshold,
-                progress=overall.report_read,
-                on_page=split_page,
-            )
-            chunks.extend(await in_thread(chunker.finish))
-            await send_slices(1)
-
-    async def embed_some() -> None:
-        async for part in slices:
-            texts = [chunk.text for chunk in part]
-            vectors[part[0].index] = await in_thread(resources.embedder.embed, texts)
-            await overall.report_indexed(part[-1].pages[-1])
-
-    with to_embed, slices:
-        await together(read_all, *[embed_some] * PARALLEL_SLICES)
-    assert document is not None
-    parts = [vectors[first] for first in sorted(vectors)]
-    return document, chunks, np.concatenate(parts) if parts else np.empty((0, 0), np.float32)
-
-
-class _OverallProgress:
-    """Combined progress of reading and indexing; it never decreases."""
-
-    def __init__(self, progress: Progress) -> None:
-        self._progress = progress
-        self._read = self._indexed = self._total = 0.0
-
-    async def report_read(self, done: float, total: float, message: str) -> None:
-        self._read, self._total = done, total
-        await self._progress(self._read + self._indexed, total, message)
-
-    async def report_indexed(self, page: int) -> None:
-        self._indexed = max(self._indexed, page)  # a later slice may finish first
-        message = f"indexed up to page {self._indexed:.0f} of {self._total / 2:.0f}"
-        await self._progress(self._read + self._indexed, self._total, message)
 
 
 class Embeddable(Protocol):
