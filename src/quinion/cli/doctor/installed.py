@@ -36,7 +36,7 @@ def _check_extras(settings: Settings) -> Finding:
         f"{extra}: {'not installed' if extra in missing else 'installed'}" for extra in EXTRAS
     )
     if settings.redis_url and "redis" in missing:
-        advice = "REDIS_URL needs the extra redis. Run: pip install 'quinion[redis]', or unset it."
+        advice = "REDIS_URL needs the extra redis. Run: pip install 'redis>=8.1,<9', or unset it."
         return Finding("extras", False, found, advice)
     return Finding("extras", True, found)
 
