@@ -13,6 +13,11 @@ if TYPE_CHECKING:
     from mcp.server.mcpserver import MCPServer
 
 NAME = "mistral-ocr"
+KEY = "MISTRAL_API_KEY"
+FOLDER = "MISTRAL_OCR_ALLOWED_DIR"
+SERVER = "MISTRAL_SERVER_URL"
+VARIABLES = (KEY, FOLDER, SERVER)
+"""Variables of the package; the first two are required."""
 
 
 def is_configured() -> bool:
@@ -22,6 +27,18 @@ def is_configured() -> bool:
     except QuinionError:
         return False
     return True
+
+
+def read_variables() -> dict[str, str]:
+    """Return its variables that are set, for a client that starts it.
+
+    Raises:
+        InvalidInput: the package is not installed.
+        BadSetting: one of its variables is missing or invalid.
+    """
+    settings = _read_settings()
+    values = (settings.api_key, settings.allowed, settings.server_url)
+    return {name: value for name, value in zip(VARIABLES, values, strict=True) if value}
 
 
 def build() -> "MCPServer[Any]":
@@ -68,4 +85,8 @@ def _read_settings() -> Any:
 
 def _check_installed() -> None:
     if find_spec("mistral_ocr_mcp") is None:
-        raise InvalidInput("mistral-ocr is not installed. Run: pip install mistral-ocr-mcp")
+        raise InvalidInput(
+            "mistral-ocr is not installed. In a checkout of quinion, run: "
+            "pip install ./packages/mistral-ocr-mcp (the package of that name on the package "
+            "index is another company's)."
+        )

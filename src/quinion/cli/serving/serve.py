@@ -74,7 +74,10 @@ async def _serve(
 
         async def on_ready(addresses: dict[str, str]) -> None:
             for door in set(doors.values()):
-                door.announce({name: a for name, a in addresses.items() if doors.get(name) is door})
+                mine = {name for name in doors if doors[name] is door}
+                if door.engine.settings.home == settings.home:
+                    mine.add(mistral_ocr.NAME)
+                door.announce({name: a for name, a in addresses.items() if name in mine})
             _print_addresses(settings, addresses)
             try:
                 for entry in entries:
