@@ -27,12 +27,12 @@ from quinion.cli.connect.clients import (
 )
 from quinion.cli.connect.configfile import Config, back_up, change_config, read_config
 from quinion.cli.connect.entries import (
-    SERVERS,
     HttpTransport,
     StdioTransport,
     Transport,
     choose_servers,
     find_http_transports,
+    list_servers,
     make_stdio_transport,
 )
 from quinion.errors import InvalidInput, QuinionError
@@ -78,7 +78,7 @@ def run(
     if remove:
         if http or print_only:
             raise InvalidInput("--remove can be combined with --server and --project only.")
-        done = _remove(client, servers or list(SERVERS), project)
+        done = _remove(client, servers or list_servers(), project)
     else:
         transports = _find_transports(settings, client, chosen, servers, http)
         done = _connect(client, transports, project, print_only=print_only)

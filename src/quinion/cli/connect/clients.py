@@ -19,10 +19,10 @@ import platformdirs
 from quinion.cli.connect.configfile import Config
 from quinion.cli.connect.entries import (
     PROGRAM,
-    SERVERS,
     VARIABLES,
     StdioTransport,
     Transport,
+    list_servers,
 )
 from quinion.errors import BadSetting, InvalidInput, QuinionError
 
@@ -251,11 +251,11 @@ def is_ours(name: str, entry: object) -> bool:
     if not isinstance(entry, dict):
         return False
     if "url" in entry:
-        return name in SERVERS and str(entry["url"]).endswith(("/mcp", "/sse"))
+        return name in list_servers() and str(entry["url"]).endswith(("/mcp", "/sse"))
     command, args = Path(str(entry.get("command", ""))).name, entry.get("args") or []
     if command == PROGRAM:
         return isinstance(args, list) and args[:1] == ["stdio"]
-    return command in {f"{server}-mcp" for server in SERVERS}
+    return command in {f"{server}-mcp" for server in list_servers()}
 
 
 def _merge(before: Config, entry: Config) -> Config:

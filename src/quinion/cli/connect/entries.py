@@ -17,8 +17,6 @@ from quinion.settings import Settings
 from quinion.store.lock import is_held, read_holder
 
 PROGRAM = "quinion"
-SERVERS = (*CATALOG, mistral_ocr.NAME)
-"""Names of all servers that a client can be connected to."""
 VARIABLES = (*Settings.variables(), *mistral_ocr.VARIABLES)
 """Variables that entries of ours may have."""
 COMMON_FIELDS = ("home", "workers", "idle_seconds", *COMMON)
@@ -57,19 +55,22 @@ class HttpTransport:
 Transport = StdioTransport | HttpTransport
 
 
+def list_servers() -> list[str]:
+    """Return the names of all servers that a client can be connected to."""
+    return [*CATALOG, mistral_ocr.NAME]
+
+
 def choose_servers(names: Sequence[str]) -> Sequence[str]:
     """Return the named servers; without names, all, and mistral-ocr if its variables are set.
 
     Raises:
         InvalidInput: no such server.
     """
+    known = list_servers()
     for name in names:
-        if name not in SERVERS:
-            raise InvalidInput(
-                f"There is no server {name!r}. The servers are: {', '.join(SERVERS)}."
-            )
-    configured = SERVERS if mistral_ocr.is_configured() else tuple(CATALOG)
-    return names or configured
+        if name not in known:
+            raise InvalidInput(f"There is no server {name!r}. The servers are: {', '.join(known)}.")
+    return names or (known if mistral_ocr.is_configured() else list(CATALOG))
 
 
 def make_stdio_transport(settings: Settings, name: str) -> StdioTransport:
@@ -112,12 +113,12 @@ def find_http_transports(settings: Settings, names: Sequence[str]) -> dict[str, 
         QuinionError: a named server, or every server, is not served over HTTP.
     """
     found: dict[str, HttpTransport] = {}
-    for name in names or SERVERS:
+    for name in names or list_servers():
         home = (CATALOG[name].settings(settings) if name in CATALOG else settings).home
         holder = read_holder(home) if is_held(home) else None
         if holder and (address := holder.addresses.get(name)):
             found[name] = HttpTransport(f"{address}/mcp", settings.api_key is not None)
-    missing = [name for name in names or SERVERS if name not in found]
+    missing = [name for name in names or list_servers() if name not in found]
     if missing and (names or not found):
         raise QuinionError(
             f"Not served over HTTP: {', '.join(missing)}. Run quinion serve in another terminal, "
