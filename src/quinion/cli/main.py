@@ -175,7 +175,7 @@ def index(
     ] = False,
     json: Json = False,
 ) -> None:
-    """Index folders of Markdown, PDF, text and Python files for DocVec.
+    """Index folders of Markdown, PDF, text, Python, office and web files for DocVec.
 
     Example: quinion index ~/notes ~/src --watch
     """

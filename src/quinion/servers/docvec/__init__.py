@@ -1,4 +1,4 @@
-"""DocVec server: indexes and searches folders of Markdown, PDF, text and Python files.
+"""DocVec server: indexes and searches folders of notes, PDFs, code, office and web files.
 
 Everything specific to its contract is in this folder: tools, resources, response models, filters
 and error messages. `ingest.folders` has the index.
