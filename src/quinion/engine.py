@@ -6,6 +6,7 @@ Acknowledged writes are on the disk. A document is one store transaction, so aft
 there completely or not at all.
 """
 
+import logging
 import sys
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -21,6 +22,8 @@ from quinion.embed.base import Embedder
 from quinion.embed.local.embedder import LocalEmbedder
 from quinion.embed.local.runtimes import Numerics
 from quinion.embed.truncated import Truncated
+from quinion.errors import BadSetting
+from quinion.extract.ocr.languages import DEFAULT, advise, find_missing
 from quinion.home import hold_home, store_place
 from quinion.settings import Settings
 from quinion.store.base import VectorStore
@@ -33,6 +36,9 @@ from quinion.workers.pool import Workers
 if TYPE_CHECKING:
     from quinion.embed.token_counter import TokenCounter
 
+log = logging.getLogger(__name__)
+
+TESSERACT = "tesseract"
 ENGINES = {
     "onnx": Numerics.ONNX,
     "ctranslate2": Numerics.CTRANSLATE2,
@@ -88,15 +94,35 @@ class Engine:
         return await in_thread(back_up, self.settings, self.store)
 
 
+def check_ocr_languages(settings: Settings) -> None:
+    """Compare OCR_LANGUAGES with what Tesseract has.
+
+    Without Tesseract nothing is checked: pages that need it are an error of their own.
+
+    Raises:
+        BadSetting: a language that the user has set is not installed.
+    """
+    if not settings.enable_ocr:
+        return
+    missing = find_missing(TESSERACT, settings.ocr_languages)
+    if not missing:
+        return
+    problem = f"Tesseract has no language data for {', '.join(missing)}. Run: {advise(missing)}"
+    if settings.ocr_languages != DEFAULT:
+        raise BadSetting(f"OCR_LANGUAGES: {problem}, or set ENABLE_OCR=false.")
+    log.warning("%s. Until then scanned pages are not read", problem)
+
+
 @asynccontextmanager
 async def open_engine(settings: Settings) -> AsyncIterator[Engine]:
     """Lock the home and build the engine on it.
 
     Raises:
         HomeInUse: another process has locked the home or the store's folder.
-        BadSetting: a folder cannot be used.
+        BadSetting: a folder or a language of OCR cannot be used.
     """
     sys.setswitchinterval(SWITCH_INTERVAL_S)
+    await in_thread(check_ocr_languages, settings)
     async with AsyncExitStack() as stack:
         lock = stack.enter_context(hold_home(settings))
         model = LocalEmbedder(
@@ -104,9 +130,11 @@ async def open_engine(settings: Settings) -> AsyncIterator[Engine]:
             settings.model_dir,
             numerics=ENGINES.get(settings.embedding_engine),
         )
-        workers = Workers(settings.workers)
+        workers = Workers(settings.workers, ocr_languages=settings.ocr_languages)
         stack.push_async_callback(workers.close)
-        element_workers = Workers(settings.workers, kind=ELEMENTS)
+        element_workers = Workers(
+            settings.workers, kind=ELEMENTS, ocr_languages=settings.ocr_languages
+        )
         stack.push_async_callback(element_workers.close)
         store = await in_thread(open_store, store_place(settings))
         stack.callback(store.close)

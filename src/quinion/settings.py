@@ -137,6 +137,15 @@ class Settings(BaseModel):
         validation_alias="ENABLE_OCR",
         description="Read pages without a text layer with Tesseract.",
     )
+    ocr_languages: str = Field(
+        default="eng",
+        pattern=r"^[A-Za-z][\w/]*(\+[A-Za-z][\w/]*)*$",
+        validation_alias="OCR_LANGUAGES",
+        description=(
+            "Languages of scanned pages, by Tesseract's names: `eng+deu` for English and German. "
+            "Their data must be installed; `quinion doctor` names the command."
+        ),
+    )
     image_ratio_threshold: float = Field(
         default=0.7,
         ge=0.0,

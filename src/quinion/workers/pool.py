@@ -21,6 +21,7 @@ import anyio.to_thread
 
 from quinion import errors
 from quinion.errors import ExtractionFailed, QuinionError
+from quinion.extract.ocr.languages import DEFAULT
 from quinion.framing import (
     LENGTH_BYTES,
     MAX_FRAME_BYTES,
@@ -40,9 +41,14 @@ class Workers:
     """Pool of at most `size` workers of one kind, shared by all documents that are being read."""
 
     def __init__(
-        self, size: int, timeout_s: float | None = None, kind: WorkerKind = DOCUMENTS
+        self,
+        size: int,
+        timeout_s: float | None = None,
+        kind: WorkerKind = DOCUMENTS,
+        ocr_languages: str = DEFAULT,
     ) -> None:
         self.size = size
+        self._ocr_languages = ocr_languages
         self._kind = kind
         self._timeout_s = timeout_s
         self._limiter = anyio.CapacityLimiter(size)
@@ -97,10 +103,13 @@ class Workers:
                 "document may take; print it to a new PDF and try that."
             ) from error
 
+    async def _start(self) -> "_Process":
+        return await _Process.start(worker_command(self._kind, self._ocr_languages))
+
     @asynccontextmanager
     async def _acquire(self) -> AsyncIterator["_Process"]:
         async with self._limiter:
-            worker = self._idle.pop() if self._idle else await _Process.start(self._kind)
+            worker = self._idle.pop() if self._idle else await self._start()
             try:
                 yield worker
             finally:
@@ -123,7 +132,7 @@ class _Process:
         self._stdout = anyio.streams.buffered.BufferedByteReceiveStream(process.stdout)
 
     @classmethod
-    async def start(cls, kind: WorkerKind) -> "_Process":
+    async def start(cls, command: list[str]) -> "_Process":
         # One temporary folder per worker, because a killed process does not clean up.
         try:
             temp_folder = await anyio.to_thread.run_sync(_make_temp_folder)
@@ -133,7 +142,7 @@ class _Process:
                 f"{tempfile.gettempdir()}, or set TMPDIR to another folder."
             ) from error
         process = await anyio.open_process(
-            worker_command(kind),
+            command,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=None,
@@ -166,11 +175,11 @@ class _Process:
             await anyio.to_thread.run_sync(self._temp_folder.cleanup)
 
 
-def worker_command(kind: WorkerKind) -> list[str]:
+def worker_command(kind: WorkerKind, ocr_languages: str = DEFAULT) -> list[str]:
     """Return the command that starts a worker of this kind."""
     limits = [str(kind.address_space_bytes), str(kind.max_idle_bytes)]
     # -P: modules in the user's current folder must not be imported.
-    return [sys.executable, "-P", "-m", PROGRAM, kind.jobs, *limits]
+    return [sys.executable, "-P", "-m", PROGRAM, kind.jobs, *limits, ocr_languages]
 
 
 def _make_temp_folder() -> "tempfile.TemporaryDirectory[str]":

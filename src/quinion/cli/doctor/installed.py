@@ -11,8 +11,9 @@ from time import perf_counter
 from quinion import __version__
 from quinion.cli.doctor.finding import Finding
 from quinion.embed.local.embedder import LocalEmbedder
-from quinion.engine import ENGINES
+from quinion.engine import ENGINES, TESSERACT
 from quinion.errors import QuinionError
+from quinion.extract.ocr.languages import advise, find_missing
 from quinion.settings import Settings
 
 PACKAGES = ("mcp", "chromadb", "pymupdf", "onnxruntime", "tokenizers", "pillow")
@@ -42,17 +43,22 @@ def _check_extras(settings: Settings) -> Finding:
 
 
 def _check_tesseract(settings: Settings) -> Finding:
-    program = shutil.which("tesseract")
+    program = shutil.which(TESSERACT)
     if program is None:
         return Finding(
             "OCR",
             not settings.enable_ocr,
             "Tesseract is not installed: scanned pages cannot be read.",
-            "Install it (Debian: apt-get install tesseract-ocr), or set ENABLE_OCR=false.",
+            "Install it (Debian: apt-get install tesseract-ocr; macOS: brew install tesseract), "
+            "or set ENABLE_OCR=false.",
         )
     ended = subprocess.run([program, "--version"], capture_output=True, text=True, check=False)
-    state = "on" if settings.enable_ocr else "off (ENABLE_OCR)"
-    return Finding("OCR", True, f"{ended.stdout.splitlines()[0]}, {state}")
+    state = f"on for {settings.ocr_languages}" if settings.enable_ocr else "off (ENABLE_OCR)"
+    found = f"{ended.stdout.splitlines()[0]}, {state}"
+    if settings.enable_ocr and (missing := find_missing(TESSERACT, settings.ocr_languages)):
+        found += f"; no language data for {', '.join(missing)}"
+        return Finding("OCR", False, found, f"Run: {advise(missing)}")
+    return Finding("OCR", True, found)
 
 
 def _check_model(settings: Settings) -> Finding:
