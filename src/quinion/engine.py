@@ -8,7 +8,7 @@ there completely or not at all.
 
 import logging
 import sys
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from copy import copy
 from dataclasses import dataclass
@@ -26,10 +26,12 @@ from quinion.errors import BadSetting
 from quinion.extract.ocr.languages import DEFAULT, advise, find_missing
 from quinion.home import hold_home, store_place
 from quinion.settings import Settings
-from quinion.store.base import VectorStore
+from quinion.store.base import Selector, VectorStore
 from quinion.store.collections import Collections
 from quinion.store.factory import open_store
 from quinion.store.lock import FolderLock
+from quinion.telemetry.memory import measure_memory
+from quinion.telemetry.metrics import Family
 from quinion.workers.kinds import ELEMENTS
 from quinion.workers.pool import Workers
 
@@ -88,6 +90,31 @@ class Engine:
         from quinion.embed.token_counter import TokenCounter  # noqa: PLC0415
 
         return TokenCounter.of(self.settings.model_dir, self.settings.models)
+
+    def measure(self) -> Iterator[Family]:
+        """Yield the metrics of workers, memory and the mirror, which all servers share."""
+        limits = Family("quinion_workers_limit", "gauge", "Largest number of workers, by kind.")
+        workers = Family("quinion_workers", "gauge", "Running workers, by kind and state.")
+        queue = Family("quinion_worker_queue_length", "gauge", "Jobs that wait for a worker.")
+        pids: list[int] = []
+        for load in (self.workers.load, self.element_workers.load):
+            limits.add(load.limit, kind=load.kind)
+            workers.add(load.busy, kind=load.kind, state="busy")
+            workers.add(load.idle, kind=load.kind, state="idle")
+            queue.add(load.waiting, kind=load.kind)
+            pids += load.pids
+        memory = Family("quinion_memory_bytes", "gauge", "Resident memory of processes.")
+        memory.add(measure_memory() or 0, process="server")
+        memory.add(sum(measure_memory(pid) or 0 for pid in pids), process="workers")
+        lag = self.store.mirror_lag()
+        pending = Family("quinion_mirror_pending", "gauge", "Changes that the mirror lacks.")
+        seconds = Family("quinion_mirror_lag_seconds", "gauge", "Age of the oldest of them.")
+        yield from (limits, workers, queue, memory, pending.add(lag.pending))
+        yield seconds.add(lag.seconds)
+
+    def count(self, collection: str) -> int:
+        """Count the records of a collection. Blocking."""
+        return self.store.count(Selector.everything(collection))
 
     async def back_up(self) -> Path:
         """Write an archive of the home into the home; see `backup.back_up`."""

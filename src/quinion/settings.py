@@ -104,6 +104,25 @@ class Settings(BaseModel):
             "Seconds that a background engine keeps running after its last client has disconnected."
         ),
     )
+    log_level: Literal["debug", "info", "warning", "error"] = Field(
+        default="info",
+        validation_alias="QUINION_LOG_LEVEL",
+        description="Level of the log of servers: the least severe messages that it has.",
+    )
+    log_format: Literal["text", "json"] = Field(
+        default="text",
+        validation_alias="QUINION_LOG_FORMAT",
+        description="Format of the log of servers: `text`, or `json` with an object in each line.",
+    )
+    otel_endpoint: str | None = Field(
+        default=None,
+        pattern=r"^https?://",
+        validation_alias="OTEL_EXPORTER_OTLP_ENDPOINT",
+        description=(
+            "OpenTelemetry collector (OTLP over gRPC) that servers send traces to. Unset: no "
+            "traces, and nothing leaves this machine."
+        ),
+    )
     chroma_dir: Folder | None = Field(
         default=None,
         validation_alias="CHROMA_PERSIST_DIR",

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from quinion.errors import BadSetting, InvalidInput, QuinionError
 from quinion.servers.auth import Refusal
+from quinion.servers.calls import CallObserver
+from quinion.telemetry.metrics import CallMetrics
 
 if TYPE_CHECKING:
     from mcp.server.mcpserver import MCPServer
@@ -16,6 +18,7 @@ NAME = "mistral-ocr"
 KEY = "MISTRAL_API_KEY"
 FOLDER = "MISTRAL_OCR_ALLOWED_DIR"
 SERVER = "MISTRAL_SERVER_URL"
+TOOLS = frozenset({"extract_markdown", "extract_markdown_with_images"})
 VARIABLES = (KEY, FOLDER, SERVER)
 """Variables of the package; the first two are required."""
 
@@ -41,8 +44,8 @@ def read_variables() -> dict[str, str]:
     return {name: value for name, value in zip(VARIABLES, values, strict=True) if value}
 
 
-def build() -> "MCPServer[Any]":
-    """Build the server.
+def build() -> "tuple[MCPServer[Any], CallMetrics]":
+    """Build the server, and observe its calls.
 
     Raises:
         InvalidInput: the package is not installed.
@@ -52,7 +55,9 @@ def build() -> "MCPServer[Any]":
     # Imported after the settings are checked, because it takes a second.
     from mistral_ocr_mcp.server import OcrServer  # noqa: PLC0415
 
-    return OcrServer(settings)
+    server, calls = OcrServer(settings), CallMetrics(NAME)
+    server.middleware.append(CallObserver(calls, TOOLS.__contains__))
+    return server, calls
 
 
 def serve_stdio() -> None:

@@ -12,6 +12,7 @@ import sys
 import tempfile
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass
 from typing import Any
 
 import anyio
@@ -37,6 +38,18 @@ PROGRAM = "quinion.workers.worker"
 OnItem = Callable[[Frame], Awaitable[None]]
 
 
+@dataclass(frozen=True, slots=True)
+class Load:
+    """Workers of a kind: limit, busy, idle; jobs that wait for one; process ids."""
+
+    kind: str
+    limit: int
+    busy: int
+    idle: int
+    waiting: int
+    pids: tuple[int, ...]
+
+
 class Workers:
     """Pool of at most `size` workers of one kind, shared by all documents that are being read."""
 
@@ -53,6 +66,14 @@ class Workers:
         self._timeout_s = timeout_s
         self._limiter = anyio.CapacityLimiter(size)
         self._idle: list[_Process] = []
+        self._busy: set[_Process] = set()
+
+    @property
+    def load(self) -> "Load":
+        """Workers and jobs at this moment."""
+        waiting = self._limiter.statistics().tasks_waiting
+        pids = tuple(worker.pid for worker in (*self._idle, *self._busy))
+        return Load(self._kind.name, self.size, len(self._busy), len(self._idle), waiting, pids)
 
     async def run(self, job: str, on_item: OnItem, **arguments: Any) -> None:
         """Run one job and pass each item of its result to `on_item` as it arrives.
@@ -110,9 +131,11 @@ class Workers:
     async def _acquire(self) -> AsyncIterator["_Process"]:
         async with self._limiter:
             worker = self._idle.pop() if self._idle else await self._start()
+            self._busy.add(worker)
             try:
                 yield worker
             finally:
+                self._busy.discard(worker)
                 if worker.is_idle:
                     self._idle.append(worker)
                 else:
@@ -126,6 +149,7 @@ class _Process:
         assert process.stdin is not None
         assert process.stdout is not None
         self.is_idle = True
+        self.pid = process.pid
         self._process = process
         self._temp_folder = temp_folder
         self._stdin = process.stdin

@@ -19,7 +19,8 @@ from quinion.store.lock import is_held, read_holder
 PROGRAM = "quinion"
 VARIABLES = (*Settings.variables(), *mistral_ocr.VARIABLES)
 """Variables that entries of ours may have."""
-COMMON_FIELDS = ("home", "workers", "idle_seconds", *COMMON)
+LOG_FIELDS = ("log_level", "log_format", "otel_endpoint")
+COMMON_FIELDS = ("home", "workers", "idle_seconds", *LOG_FIELDS, *COMMON)
 """Settings passed to every server that a client starts; HTTP settings are not included."""
 DOCVEC_FIELDS = ("docvec_db_path", "docvec_collection")
 """Storage settings of DocVec; the registry of servers has its other settings."""

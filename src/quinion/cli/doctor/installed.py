@@ -17,7 +17,12 @@ from quinion.extract.ocr.languages import advise, find_missing
 from quinion.settings import Settings
 
 PACKAGES = ("mcp", "chromadb", "pymupdf", "onnxruntime", "tokenizers", "pillow")
-EXTRAS = {"fast": "ctranslate2", "formulas": "ziamath", "redis": "redis"}
+EXTRAS = {
+    "fast": "ctranslate2",
+    "formulas": "ziamath",
+    "redis": "redis",
+    "tracing": "opentelemetry.exporter.otlp.proto.grpc",
+}
 """Package that shows whether an extra is installed."""
 
 

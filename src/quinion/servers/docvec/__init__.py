@@ -61,6 +61,8 @@ def build(engine: Engine) -> ContractServer:
         ],
         make_error=refuse,
         icon=ICON,
+        documents=index.names.files,
+        chunks=index.names.chunks,
     )
     add_resources(server, index)
     return server

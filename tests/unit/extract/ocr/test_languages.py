@@ -12,6 +12,7 @@ from quinion.errors import BadSetting
 from quinion.extract.ocr import tesseract
 from quinion.extract.ocr.languages import advise, find_missing, list_installed
 from quinion.extract.ocr.raster import Raster
+from quinion.extract.ocr.tesserocr_process import TesserocrProcess
 from quinion.settings import Settings
 from quinion.workers.pool import Workers
 from tests.documents import PROSE, picture_of, text_image
@@ -37,7 +38,7 @@ def tongue(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
 @pytest.fixture(params=["library", "program"])
 def _reader(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     if request.param == "program":
-        monkeypatch.setattr(tesseract.TesserocrProcess, "recognize", lambda *_, **__: None)
+        monkeypatch.setattr(TesserocrProcess, "recognize", lambda *_, **__: None)
     yield
     tesseract.use_languages("eng")
 
