@@ -32,6 +32,7 @@ def configure_logging() -> None:
 
 def run_reporting(command: Callable[[], object]) -> None:
     """Run a command; a `QuinionError` prints one line, not a traceback."""
+    check_platform()
     configure_logging()
     try:
         command()
@@ -40,6 +41,16 @@ def run_reporting(command: Callable[[], object]) -> None:
         sys.exit(EXIT_CODES.get(error.code, 1))
     except KeyboardInterrupt:
         sys.exit(INTERRUPTED)
+
+
+def check_platform() -> None:
+    """Refuse Windows with one sentence: locks, sockets and limits of processes differ there."""
+    if sys.platform == "win32":
+        sys.stderr.write(
+            "quinion: Windows is not supported. Install quinion in WSL (wsl --install), or run "
+            "its Docker image (docs/installing.md).\n"
+        )
+        sys.exit(EXIT_CODES[BadSetting.code])
 
 
 def warn(name: object, answer: Mapping[str, Any]) -> None:

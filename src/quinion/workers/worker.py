@@ -46,7 +46,7 @@ def main(module: str, address_space: int, max_idle: int, ocr_languages: str) -> 
     tesseract = importlib.import_module("quinion.extract.ocr.tesseract")
     tesseract.use_languages(ocr_languages)
     logging.basicConfig(format="%(levelname)s %(name)s: %(message)s")
-    resource.setrlimit(resource.RLIMIT_AS, (address_space, address_space))
+    _limit_address_space(address_space)
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     lower_priority()
     requests: queue.SimpleQueue[Frame] = queue.SimpleQueue()
@@ -62,6 +62,15 @@ def main(module: str, address_space: int, max_idle: int, ocr_languages: str) -> 
             if is_last or monotonic() - sent > FLUSH_INTERVAL_S:
                 replies.flush()
                 sent = monotonic()
+
+
+def _limit_address_space(limit: int) -> None:
+    """Limit this process's address space; macOS has the limit but refuses to set it."""
+    try:
+        resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+    except (ValueError, OSError):
+        if sys.platform == "linux":
+            raise
 
 
 def _listen(stdin: BinaryIO, requests: "queue.SimpleQueue[Frame]") -> None:

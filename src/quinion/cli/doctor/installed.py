@@ -5,6 +5,7 @@ import platform
 import shutil
 import subprocess
 from collections.abc import Iterator
+from contextlib import suppress
 from importlib.util import find_spec
 from time import perf_counter
 
@@ -37,7 +38,7 @@ def check_installation(settings: Settings) -> Iterator[Finding]:
 
 
 def _check_extras(settings: Settings) -> Finding:
-    missing = [extra for extra, package in EXTRAS.items() if find_spec(package) is None]
+    missing = [extra for extra, package in EXTRAS.items() if not _is_installed(package)]
     found = ", ".join(
         f"{extra}: {'not installed' if extra in missing else 'installed'}" for extra in EXTRAS
     )
@@ -45,6 +46,12 @@ def _check_extras(settings: Settings) -> Finding:
         advice = "REDIS_URL needs the extra redis. Run: pip install 'redis>=8.1,<9', or unset it."
         return Finding("extras", False, found, advice)
     return Finding("extras", True, found)
+
+
+def _is_installed(package: str) -> bool:
+    with suppress(ModuleNotFoundError):  # a package above it is missing
+        return find_spec(package) is not None
+    return False
 
 
 def _check_tesseract(settings: Settings) -> Finding:
