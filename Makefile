@@ -13,7 +13,7 @@ MCPB := deploy/node_modules/.made
 CLIENT_V1 := .conformance/v1/.made
 
 .PHONY: run test test-all fuzz bombs load check crash bench bench-quick bench-corpus eval-elements setup dev conformance-tools tesseract redis \
-  packages bundles docs requirements clean
+  packages bundles docs picture requirements clean
 
 run: setup ## install, start all servers, ingest the samples into an empty home
 	$(BIN)/quinion serve --samples samples
@@ -89,6 +89,9 @@ bundles: $(MCPB) ## build .mcpb bundles of all servers into dist/, and update se
 
 docs: dev ## regenerate the reference of tools, settings and commands
 	PYTHONPATH=packages/mistral-ocr-mcp/src $(BIN)/python -m docs.generate
+
+picture: dev ## record the terminal picture of the README, docs/search.svg
+	$(BIN)/python -m docs.picture
 
 conformance-tools: $(NODE) $(CLIENT_V1) ## install the clients and tools of the conformance tests
 

@@ -104,6 +104,25 @@ class Settings(BaseModel):
             "Seconds that a background engine keeps running after its last client has disconnected."
         ),
     )
+    log_level: Literal["debug", "info", "warning", "error"] = Field(
+        default="info",
+        validation_alias="QUINION_LOG_LEVEL",
+        description="Level of the log of servers: the least severe messages that it has.",
+    )
+    log_format: Literal["text", "json"] = Field(
+        default="text",
+        validation_alias="QUINION_LOG_FORMAT",
+        description="Format of the log of servers: `text`, or `json` with an object in each line.",
+    )
+    otel_endpoint: str | None = Field(
+        default=None,
+        pattern=r"^https?://",
+        validation_alias="OTEL_EXPORTER_OTLP_ENDPOINT",
+        description=(
+            "OpenTelemetry collector (OTLP over gRPC) that servers send traces to. Unset: no "
+            "traces, and nothing leaves this machine."
+        ),
+    )
     chroma_dir: Folder | None = Field(
         default=None,
         validation_alias="CHROMA_PERSIST_DIR",
@@ -136,6 +155,15 @@ class Settings(BaseModel):
         default=True,
         validation_alias="ENABLE_OCR",
         description="Read pages without a text layer with Tesseract.",
+    )
+    ocr_languages: str = Field(
+        default="eng",
+        pattern=r"^[A-Za-z][\w/]*(\+[A-Za-z][\w/]*)*$",
+        validation_alias="OCR_LANGUAGES",
+        description=(
+            "Languages of scanned pages, by Tesseract's names: `eng+deu` for English and German. "
+            "Their data must be installed; `quinion doctor` names the command."
+        ),
     )
     image_ratio_threshold: float = Field(
         default=0.7,

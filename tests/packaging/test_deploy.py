@@ -17,11 +17,13 @@ import yaml  # type: ignore[import-untyped]
 
 from deploy.bundle import ROOT
 from quinion.store.policies import open_registry
+from quinion.workers.kinds import DOCUMENTS
 from tests.contract.policy_kb.asking import find, ingest_well, register, revise
 from tests.contract.process import Home, HttpServer, run_http
 from tests.documents import PROSE, Text, make_pdf
 
-COMPOSITION = yaml.safe_load((ROOT / "deploy" / "docker-compose.yml").read_text())
+COMPOSE_FILE = (ROOT / "deploy" / "docker-compose.yml").read_text()
+COMPOSITION = yaml.safe_load(COMPOSE_FILE)
 SERVICES: dict[str, Any] = COMPOSITION["services"]
 TOKEN = "a token"
 each_service = pytest.mark.parametrize("service", SERVICES.values(), ids=SERVICES)
@@ -29,6 +31,21 @@ each_service = pytest.mark.parametrize("service", SERVICES.values(), ids=SERVICE
 
 def test_the_services_are_those_that_are_documented() -> None:
     assert set(SERVICES) == {"document-store", "policy-kb", "chroma", "redis"}
+
+
+def test_the_comments_and_the_documentation_agree_with_the_services() -> None:
+    page = (ROOT / "docs" / "installing.md").read_text()
+    rows = re.findall(r"^\| `([\w-]+)` \| (\d+|none outside) \| (\d+ [GM]B) \|", page, re.M)
+    assert [name for name, _, _ in rows] == list(SERVICES)
+    for name, port, limit in rows:
+        service = SERVICES[name]
+        ports = [one.rpartition(":")[2] for one in service.get("ports", [])]
+        assert ports == ([] if port == "none outside" else [port])
+        assert service["mem_limit"] == f"{limit[:-3]}{limit[-2].lower()}"
+    comments = " ".join(re.findall(r"# (.*)", COMPOSE_FILE))
+    assert f"may take {DOCUMENTS.address_space_bytes >> 20} MiB" in comments
+    for command in re.findall(r"^(?:export|docker compose) .*$", page, re.M):
+        assert command in comments
 
 
 @each_service

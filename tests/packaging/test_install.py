@@ -106,7 +106,7 @@ def test_packages_of_an_extra_are_not_in_the_base(built: Path) -> None:
     in_base = {one.name for one in needed if not one.marker or one.marker.evaluate({"extra": ""})}
     assert {one.name for one in needed} - in_base == {
         *("ctranslate2", "tesserocr"),
-        *("redis", "ziamath"),
+        *("redis", "ziamath", "opentelemetry-exporter-otlp-proto-grpc"),
     }
 
 
@@ -115,7 +115,7 @@ def test_redis_without_its_extra_is_an_error_that_names_it(
 ) -> None:
     monkeypatch.setitem(sys.modules, "redis", None)
     monkeypatch.delitem(sys.modules, "quinion.store.policies.redis", raising=False)
-    with pytest.raises(ExtraMissing, match=r"pip install 'quinion\[redis\]'"):
+    with pytest.raises(ExtraMissing, match=r"pip install 'redis>="):
         open_registry(tmp_path / "registry.db", "redis://localhost")
     assert open_registry(tmp_path / "registry.db").list_policies() == []
 
@@ -125,7 +125,7 @@ def test_a_formula_without_its_extra_is_an_error_that_names_it(
 ) -> None:
     monkeypatch.setitem(sys.modules, "ziamath", None)
     monkeypatch.delitem(sys.modules, "quinion.elements.formula", raising=False)
-    with pytest.raises(ExtraMissing, match=r"pip install 'quinion\[formulas\]'"):
+    with pytest.raises(ExtraMissing, match=r"pip install 'ziamath>="):
         from quinion.elements.formula import render_formula  # noqa: F401
 
 
@@ -251,7 +251,7 @@ def test_the_model_in_the_home_is_enough_for_a_server_with_a_folder_of_its_own(
 def test_without_its_extra_redis_is_named_before_anything_is_done(installed: Installed) -> None:
     done = installed.run("quinion", "policy", "list", REDIS_URL="redis://localhost:1")
     assert done.returncode == 1
-    assert "pip install 'quinion[redis]'" in done.stderr
+    assert "pip install 'redis>=" in done.stderr
     assert "Traceback" not in done.stderr
 
 
@@ -263,7 +263,7 @@ def test_without_its_extra_no_formula_is_set_and_with_it_one_is(
         "from quinion.elements.formula import render_formula; print(render_formula('x^2')[:4])"
     )
     refused = installed.run("python", "-c", program)
-    assert "pip install 'quinion[formulas]'" in refused.stderr
+    assert "pip install 'ziamath>=" in refused.stderr
     whole = Installed(tmp_path, f"quinion[all] @ {wheel_of(built).as_uri()}")
     assert "PNG" in whole.run("python", "-c", program).stdout
     # Redis is asked for, and does not answer.

@@ -13,7 +13,7 @@ import numpy as np
 
 from quinion.errors import InvalidInput
 from quinion.model.record import Hit, Metadata, Record
-from quinion.store.base import IntegrityReport, Selector, Vectors
+from quinion.store.base import IntegrityReport, MirrorLag, Selector, Vectors
 from quinion.store.filters import Where, matches
 
 
@@ -129,6 +129,9 @@ class DictionaryStore:
 
     def values(self, prefix: str = "") -> dict[str, str]:
         return {key: value for key, value in self._state.values.items() if key.startswith(prefix)}
+
+    def mirror_lag(self) -> MirrorLag:
+        return MirrorLag()
 
     def check_files(self) -> list[str]:
         return []

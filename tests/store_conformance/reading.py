@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from quinion.errors import InvalidInput
-from quinion.store.base import Selector, VectorStore
+from quinion.store.base import MirrorLag, Selector, VectorStore
 from tests.store_conformance.adapter import (
     Adapter,
     OpenStore,
@@ -27,6 +27,7 @@ class ReadingConformance(Adapter):
         assert store.collections() == []
         assert store.values() == {}
         assert store.check_files() == []
+        assert store.mirror_lag() == MirrorLag()
 
     @pytest.mark.parametrize("emptied", [False, True])
     def test_no_records_are_no_error(self, store: VectorStore, emptied: bool) -> None:

@@ -8,14 +8,19 @@ from quinion.chunk.markdown import split_markdown
 from quinion.chunk.text import split_text
 from quinion.chunk.token_offsets import Measure
 from quinion.model.chunk import FileChunk
-from quinion.model.text_part import Syntax, TextPart
+from quinion.model.text_part import Lines, Syntax, TextPart
 
 _SPLITTERS = {
     Syntax.PLAIN: split_text,
     Syntax.MARKDOWN: split_markdown,
     Syntax.PYTHON: split_code,
 }
-_LINES = frozenset({"start_line", "end_line"})
+_NAMES: Mapping[Lines, Mapping[str, str]] = {
+    Lines.FILE: {},
+    Lines.ROWS: {"start_line": "start_row", "end_line": "end_row"},
+    Lines.NONE: {"start_line": "", "end_line": ""},
+}
+"""New names of the line numbers; empty if they are removed."""
 
 
 def split_parts(parts: Iterable[TextPart], measure: Measure, size: int) -> Iterator[FileChunk]:
@@ -25,10 +30,12 @@ def split_parts(parts: Iterable[TextPart], measure: Measure, size: int) -> Itera
     """
     for part in parts:
         for chunk in _SPLITTERS[part.syntax](part.text, measure, size):
-            yield _cite_place(chunk, part.place) if part.place else chunk
+            yield replace(chunk, metadata={**_cite_lines(chunk, part.lines), **part.place})
 
 
-def _cite_place(chunk: FileChunk, place: Mapping[str, str | int]) -> FileChunk:
-    """Replace the line numbers, which are not those of the file, by the place of the part."""
-    others = {key: value for key, value in chunk.metadata.items() if key not in _LINES}
-    return replace(chunk, metadata={**others, **place})
+def _cite_lines(chunk: FileChunk, lines: Lines) -> dict[str, str | int]:
+    """Keep the line numbers, or rename or remove them if they are not those of the file."""
+    names = _NAMES[lines]
+    return {
+        names.get(key, key): value for key, value in chunk.metadata.items() if names.get(key, key)
+    }

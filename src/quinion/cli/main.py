@@ -12,7 +12,7 @@ import typer
 from typer.core import TyperGroup
 
 from quinion import __version__
-from quinion.cli.options import Json
+from quinion.cli.options import Json, override
 from quinion.cli.report import run_reporting
 from quinion.settings import Settings
 
@@ -112,19 +112,28 @@ def serve(
     samples: Annotated[
         Path | None, typer.Option(help="Sample folder to ingest if the home is empty.")
     ] = None,
+    log_level: Annotated[
+        str | None, typer.Option(help="debug, info, warning or error (QUINION_LOG_LEVEL).")
+    ] = None,
+    log_format: Annotated[
+        str | None, typer.Option(help="text or json (QUINION_LOG_FORMAT).")
+    ] = None,
 ) -> None:
     """Serve over HTTP in one process until stopped.
 
     Example: quinion serve document-store --port 3002
     """
+    settings = Settings.from_environment(
+        override(QUINION_LOG_LEVEL=log_level, QUINION_LOG_FORMAT=log_format)
+    )
     if servers == ["ocr-api"]:  # not an MCP server; uses no home
         from quinion.cli.serving import ocr_api
 
-        ocr_api.run(Settings.from_environment(), host, port)
+        ocr_api.run(settings, host, port)
         return
     from quinion.cli.serving.serve import run
 
-    run(Settings.from_environment(), servers or [], host, port, samples)
+    run(settings, servers or [], host, port, samples)
 
 
 @app.command(rich_help_panel=SERVERS)
@@ -175,7 +184,7 @@ def index(
     ] = False,
     json: Json = False,
 ) -> None:
-    """Index folders of Markdown, PDF, text and Python files for DocVec.
+    """Index folders of Markdown, PDF, text, Python, office and web files for DocVec.
 
     Example: quinion index ~/notes ~/src --watch
     """

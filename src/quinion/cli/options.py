@@ -1,6 +1,7 @@
 """Shared options, and output as text or JSON."""
 
 import json
+import os
 from typing import Annotated, Any
 
 import typer
@@ -13,6 +14,11 @@ def confirm(question: str, yes: bool) -> None:
     """Ask the user to confirm, unless `yes`; abort the command on refusal."""
     if not yes:
         typer.confirm(question, abort=True, err=True)
+
+
+def override(**variables: str | None) -> dict[str, str]:
+    """Return the environment with the variables that options set."""
+    return {**os.environ, **{name: value for name, value in variables.items() if value}}
 
 
 def print_json(data: Any) -> None:

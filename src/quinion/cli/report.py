@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from quinion.errors import BadSetting, HomeInUse, InvalidDate, InvalidInput, QuinionError
+from quinion.telemetry.logs import configure
 
 EXIT_CODES = {InvalidInput.code: 2, InvalidDate.code: 2, BadSetting.code: 3, HomeInUse.code: 4}
 """Exit status by error code; any other error exits with 1."""
@@ -24,17 +25,14 @@ EXIT_MEANINGS = {
 
 def configure_logging() -> None:
     """Log to stderr; stdout carries answers and, on stdio, the protocol."""
-    logging.basicConfig(
-        stream=sys.stderr, level=logging.INFO, format="%(levelname)s %(name)s: %(message)s"
-    )
-    for noisy in ("httpx", "httpx2", "chromadb", "mcp", "uvicorn"):
-        logging.getLogger(noisy).setLevel(logging.WARNING)
+    configure("info", "text", log_requests=False)
     # The client warns about each unlisted tool; commands call unlisted tools on purpose.
     logging.getLogger("client").setLevel(logging.ERROR)
 
 
 def run_reporting(command: Callable[[], object]) -> None:
     """Run a command; a `QuinionError` prints one line, not a traceback."""
+    check_platform()
     configure_logging()
     try:
         command()
@@ -43,6 +41,16 @@ def run_reporting(command: Callable[[], object]) -> None:
         sys.exit(EXIT_CODES.get(error.code, 1))
     except KeyboardInterrupt:
         sys.exit(INTERRUPTED)
+
+
+def check_platform() -> None:
+    """Refuse Windows with one sentence: locks, sockets and limits of processes differ there."""
+    if sys.platform == "win32":
+        sys.stderr.write(
+            "quinion: Windows is not supported. Install quinion in WSL (wsl --install), or run "
+            "its Docker image (docs/installing.md).\n"
+        )
+        sys.exit(EXIT_CODES[BadSetting.code])
 
 
 def warn(name: object, answer: Mapping[str, Any]) -> None:

@@ -12,6 +12,11 @@ from quinion import __version__
 from quinion.cli.report import run_reporting
 from quinion.settings import Settings
 
+LOG_OPTIONS = {
+    "--log-level": ("QUINION_LOG_LEVEL", "debug, info, warning or error"),
+    "--log-format": ("QUINION_LOG_FORMAT", "text or json"),
+}
+
 
 def document_store() -> None:
     """Run `document-store-mcp`."""
@@ -53,6 +58,7 @@ def _run(name: str, options: Mapping[str, tuple[str, str]] = MappingProxyType({}
     parser.add_argument("--http", action="store_true", help="serve over HTTP instead")
     parser.add_argument("--host", help="address to listen on, with --http")
     parser.add_argument("--port", type=int, help="port to listen on, with --http")
+    options = {**LOG_OPTIONS, **options}
     for option, (variable, explanation) in options.items():
         parser.add_argument(option, dest=variable, help=f"{explanation} ({variable})")
     arguments = parser.parse_args()

@@ -13,9 +13,13 @@ from contextlib import suppress
 
 import anyio
 
+from quinion import __version__
+from quinion.daemon.client import LOG_NAME
 from quinion.daemon.handshake import Reply
 from quinion.errors import QuinionError
 from quinion.settings import Settings
+from quinion.telemetry.logs import configure
+from quinion.telemetry.tracing import start_tracing
 
 log = logging.getLogger(__name__)
 
@@ -26,12 +30,21 @@ def main(pipe: int) -> None:
     if os.fork():
         os._exit(0)
     os.setsid()
-    logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(levelname)s: %(message)s")
+    configure(
+        settings.log_level,
+        settings.log_format,
+        log_requests=True,
+        file=settings.home / LOG_NAME,
+    )
+    log.info("quinion %s started in the background for %s", __version__, settings.home)
     try:
+        start_tracing(settings.otel_endpoint)
         anyio.run(_serve, settings, pipe)
     except QuinionError as error:
         with suppress(OSError):  # the pipe is closed if the engine had started
             _report(pipe, Reply.refusing(error))
+        log.warning("%s", error.message)
+    log.info("The background engine has stopped")
 
 
 async def _serve(settings: Settings, pipe: int) -> None:

@@ -25,7 +25,6 @@ NO_SOCKET_S = 3.0
 TIMEOUT_S = 60.0
 """How long an engine may take to start or to stop."""
 SOCKET_TIMEOUT_S = 30.0
-MAX_LOG_BYTES = 1 << 20
 LOG_NAME = "engine.log"
 
 
@@ -150,12 +149,12 @@ def _read_line(link: socket.socket) -> bytes:
 
 
 def _open_log(home: Path) -> BinaryIO:
-    """Open the log of background engines; truncate it when it has become large."""
+    """Open the log of background engines, which they rotate."""
     path = home / LOG_NAME
     try:
         home.mkdir(mode=0o700, parents=True, exist_ok=True)
         path.touch(mode=0o600)
-        return path.open("ab" if path.stat().st_size < MAX_LOG_BYTES else "wb")
+        return path.open("ab")
     except OSError as error:
         raise unusable(home, error) from error
 

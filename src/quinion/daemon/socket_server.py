@@ -34,6 +34,7 @@ from quinion.servers.client_cwd import CLIENT_FOLDER
 from quinion.servers.registry import COMMON, Entry, differing, find_server
 from quinion.settings import Settings
 from quinion.store.lock import Holder
+from quinion.telemetry.logs import requests
 
 log = logging.getLogger(__name__)
 
@@ -140,6 +141,7 @@ class SocketServer:
             await lines.write(reply.encode())
             return
         server, folder = accepted
+        requests.info("client of %s connected", server.name)
         with self._count_client():
             await lines.write(reply.encode())
             CLIENT_FOLDER.set(folder)

@@ -23,7 +23,7 @@ try:
     from ziamath.zmath import Math
 except ImportError as error:
     raise ExtraMissing(
-        f"Formulas cannot be rendered: {error}. Run: pip install 'quinion[formulas]'"
+        f"Formulas cannot be rendered: {error}. Run: pip install 'ziamath>=0.13,<0.14'"
     ) from error
 
 from quinion.elements.mupdf_layout import pymupdf

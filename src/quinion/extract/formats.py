@@ -111,8 +111,45 @@ IMAGE = FileFormat(
 MARKDOWN = FileFormat("markdown", (".md",), "quinion.extract.textfile")
 TEXT = FileFormat("text", (".txt",), "quinion.extract.textfile")
 CODE = FileFormat("code", (".py",), "quinion.extract.textfile")
+_OFFICE = "quinion.extract.office"
+_ZIP = b"PK"
+WORD = FileFormat(
+    "docx",
+    (".docx",),
+    f"{_OFFICE}.reflowable",
+    "a Word document",
+    signatures={_ZIP: "a Word document"},
+    is_strict=True,
+)
+EPUB = FileFormat(
+    "epub",
+    (".epub",),
+    f"{_OFFICE}.reflowable",
+    "an EPUB book",
+    signatures={_ZIP: "an EPUB book"},
+    is_strict=True,
+)
+SLIDES = FileFormat(
+    "pptx",
+    (".pptx",),
+    f"{_OFFICE}.slides",
+    "a PowerPoint presentation",
+    signatures={_ZIP: "a PowerPoint presentation"},
+    is_strict=True,
+)
+WORKBOOK = FileFormat(
+    "xlsx",
+    (".xlsx",),
+    f"{_OFFICE}.spreadsheet",
+    "an Excel workbook",
+    signatures={_ZIP: "an Excel workbook"},
+    is_strict=True,
+)
+WEB = FileFormat("html", (".html", ".htm"), f"{_OFFICE}.reflowable")
+TABLE = FileFormat("csv", (".csv",), f"{_OFFICE}.table")
+MAIL = FileFormat("eml", (".eml",), f"{_OFFICE}.mail")
 
-FORMATS = (PDF, IMAGE, MARKDOWN, TEXT, CODE)
+FORMATS = (PDF, IMAGE, MARKDOWN, TEXT, CODE, WORD, SLIDES, WEB, EPUB, WORKBOOK, TABLE, MAIL)
 
 
 def by_extension(formats: Iterable[FileFormat]) -> dict[str, FileFormat]:
@@ -171,15 +208,14 @@ def check_content(path: Path, format: FileFormat) -> None:
 
 
 def _find_signature(head: bytes) -> tuple[FileFormat, str] | None:
-    return next(
-        (
-            (format, description)
-            for format in FORMATS
-            for start, description in format.signatures.items()
-            if head.startswith(start)
-        ),
-        None,
-    )
+    """Find the only format with this signature; several are zip archives."""
+    found = [
+        (format, description)
+        for format in FORMATS
+        for start, description in format.signatures.items()
+        if head.startswith(start)
+    ]
+    return found[0] if len({format for format, _ in found}) == 1 else None
 
 
 def _read_head(path: Path) -> bytes:

@@ -23,7 +23,10 @@ from pydantic import BaseModel, ConfigDict, Field, RootModel, ValidationError
 
 from quinion.errors import Busy, InvalidInput, QuinionError
 from quinion.ingest.progress import Progress
+from quinion.servers.calls import CallObserver
 from quinion.servers.resources import ReadableServer, describe_problems
+from quinion.telemetry.logs import REQUEST_ID
+from quinion.telemetry.metrics import CallMetrics, Family
 
 log = logging.getLogger(__name__)
 
@@ -83,12 +86,15 @@ class ContractServer(ReadableServer):
         unlisted: Sequence[Tool] = (),
         warm: Callable[[], Awaitable[object]] | None = None,
         icon: Icon | None = None,
+        documents: str = "",
+        chunks: str = "",
     ) -> None:
         """Create the server.
 
         `make_error` formats an error and `render` turns it into text, by default JSON.
         `unlisted` tools serve quinion's own command line and are hidden from clients. The
         daemon calls `warm` once the server can be reached, to make the first answer fast.
+        `documents` and `chunks` are the collections whose sizes are metrics.
         """
         super().__init__(
             name,
@@ -103,6 +109,17 @@ class ContractServer(ReadableServer):
         self._warm = warm
         self._render = render or as_json
         self._active_calls = {True: 0, False: 0}
+        self._counted = {"documents": documents, "chunks": chunks}
+        self.calls = CallMetrics(name.removesuffix("-mcp"))
+        self.middleware.append(CallObserver(self.calls, self._known.__contains__))
+
+    def measure(self, count: Callable[[str], int]) -> Iterator[Family]:
+        """Yield the metrics of its calls and its collections; `count` counts the latter."""
+        yield from self.calls.collect()
+        for what, collection in self._counted.items():
+            if collection:
+                family = Family(f"quinion_{what}", "gauge", f"Stored {what}.")
+                yield family.add(count(collection), server=self.calls.server)
 
     async def warm(self) -> None:
         """Load what the first call would otherwise have to wait for."""
@@ -213,7 +230,7 @@ def _describe_error(tool: str, cause: BaseException) -> tuple[str, str]:
     return (
         QuinionError.code,
         f"{tool} failed unexpectedly ({type(cause).__name__}). This is a bug in the server; "
-        "see its log for details.",
+        f"see its log for details{f' of request {id_}' if (id_ := REQUEST_ID.get()) else ''}.",
     )
 
 

@@ -1,4 +1,4 @@
-"""HTTP transport: `/health`, `/sse` with `/messages/`, and `/mcp`.
+"""HTTP transport: `/health`, `/metrics`, `/sse` with `/messages/`, and `/mcp`.
 
 `build_app` creates the ASGI app of one server. `serve` runs several apps in one process on one
 event loop, each on its own port, with one shared engine.
@@ -25,10 +25,12 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from quinion.concurrency import in_thread
 from quinion.errors import BadSetting
 from quinion.servers.auth import OPEN_PATHS, BearerAuth, Wording
 from quinion.servers.http_limits import BodyTimeout, HeadTimeoutProtocol
 from quinion.settings import Settings
+from quinion.telemetry.metrics import CONTENT_TYPE, Source, render
 
 log = logging.getLogger(__name__)
 
@@ -70,6 +72,7 @@ class Endpoint:
     wording: Wording
     host: str
     port: int
+    metrics: Source = tuple
 
 
 def choose_host(settings: Settings, host: str | None) -> str:
@@ -86,8 +89,15 @@ def choose_host(settings: Settings, host: str | None) -> str:
     return LOOPBACK
 
 
-def build_app(server: MCPServer[Any], settings: Settings, wording: Wording) -> ASGIApp:
+def build_app(
+    server: MCPServer[Any], settings: Settings, wording: Wording, metrics: Source = tuple
+) -> ASGIApp:
     """Build the ASGI app of one server, with authentication and Host and Origin checks."""
+
+    async def show_metrics(_: Request) -> Response:
+        text = await in_thread(lambda: render(metrics()))
+        return Response(text, media_type=CONTENT_TYPE)
+
     security = _transport_security(settings)
     streamable = server.streamable_http_app(
         transport_security=security,
@@ -106,7 +116,13 @@ def build_app(server: MCPServer[Any], settings: Settings, wording: Wording) -> A
             # Starlette adds HEAD to GET, but the SDK's SSE stream fails without a body.
             route.methods.discard("HEAD")
     app = Starlette(
-        routes=[Route("/health", _health), *streamable.routes, *sse.routes], lifespan=lifespan
+        routes=[
+            Route("/health", _health),
+            Route("/metrics", show_metrics),
+            *streamable.routes,
+            *sse.routes,
+        ],
+        lifespan=lifespan,
     )
     guarded = check_host(app, settings)
     if settings.api_key is None:
@@ -174,7 +190,9 @@ async def serve(
 ) -> None:
     """Serve MCP servers until SIGINT or SIGTERM; see `serve_sites`."""
     sites = [
-        Site(one.name, build_app(one.server, settings, one.wording), one.host, one.port)
+        Site(
+            one.name, build_app(one.server, settings, one.wording, one.metrics), one.host, one.port
+        )
         for one in endpoints
     ]
     await serve_sites(sites, on_ready)

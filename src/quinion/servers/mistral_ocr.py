@@ -8,11 +8,19 @@ from typing import TYPE_CHECKING, Any
 
 from quinion.errors import BadSetting, InvalidInput, QuinionError
 from quinion.servers.auth import Refusal
+from quinion.servers.calls import CallObserver
+from quinion.telemetry.metrics import CallMetrics
 
 if TYPE_CHECKING:
     from mcp.server.mcpserver import MCPServer
 
 NAME = "mistral-ocr"
+KEY = "MISTRAL_API_KEY"
+FOLDER = "MISTRAL_OCR_ALLOWED_DIR"
+SERVER = "MISTRAL_SERVER_URL"
+TOOLS = frozenset({"extract_markdown", "extract_markdown_with_images"})
+VARIABLES = (KEY, FOLDER, SERVER)
+"""Variables of the package; the first two are required."""
 
 
 def is_configured() -> bool:
@@ -24,8 +32,20 @@ def is_configured() -> bool:
     return True
 
 
-def build() -> "MCPServer[Any]":
-    """Build the server.
+def read_variables() -> dict[str, str]:
+    """Return its variables that are set, for a client that starts it.
+
+    Raises:
+        InvalidInput: the package is not installed.
+        BadSetting: one of its variables is missing or invalid.
+    """
+    settings = _read_settings()
+    values = (settings.api_key, settings.allowed, settings.server_url)
+    return {name: value for name, value in zip(VARIABLES, values, strict=True) if value}
+
+
+def build() -> "tuple[MCPServer[Any], CallMetrics]":
+    """Build the server, and observe its calls.
 
     Raises:
         InvalidInput: the package is not installed.
@@ -35,7 +55,9 @@ def build() -> "MCPServer[Any]":
     # Imported after the settings are checked, because it takes a second.
     from mistral_ocr_mcp.server import OcrServer  # noqa: PLC0415
 
-    return OcrServer(settings)
+    server, calls = OcrServer(settings), CallMetrics(NAME)
+    server.middleware.append(CallObserver(calls, TOOLS.__contains__))
+    return server, calls
 
 
 def serve_stdio() -> None:
@@ -68,4 +90,8 @@ def _read_settings() -> Any:
 
 def _check_installed() -> None:
     if find_spec("mistral_ocr_mcp") is None:
-        raise InvalidInput("mistral-ocr is not installed. Run: pip install mistral-ocr-mcp")
+        raise InvalidInput(
+            "mistral-ocr is not installed. In a checkout of quinion, run: "
+            "pip install ./packages/mistral-ocr-mcp (the package of that name on the package "
+            "index is another company's)."
+        )

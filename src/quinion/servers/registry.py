@@ -24,6 +24,7 @@ COMMON = (
     "image_ratio_threshold",
     "mirror",
     "model_dir",
+    "ocr_languages",
     "read_roots",
 )
 """Settings that change the behaviour of every server."""

@@ -73,6 +73,14 @@ class IntegrityReport:
     repaired: tuple[str, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class MirrorLag:
+    """How far the mirror is behind: changes that it lacks, and the age of the oldest."""
+
+    pending: int = 0
+    seconds: float = 0.0
+
+
 class Transaction(Protocol):
     """Atomic changes to any number of collections."""
 
@@ -157,6 +165,10 @@ class VectorStore(Protocol):
 
     def values(self, prefix: str = "") -> Mapping[str, str]:
         """Read the key-value table: all keys that start with the prefix."""
+        ...
+
+    def mirror_lag(self) -> MirrorLag:
+        """How far the mirror is behind; zero without a mirror."""
         ...
 
     def check_files(self) -> list[str]:

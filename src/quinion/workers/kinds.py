@@ -25,6 +25,11 @@ class WorkerKind:
     max_idle_bytes: int
     timeouts_s: Mapping[str, float] = field(default_factory=dict, hash=False)
 
+    @property
+    def name(self) -> str:
+        """The last part of the module's name."""
+        return self.jobs.rpartition(".")[2]
+
     def timeout_s(self, job: str) -> float:
         """The timeout for each item of a job."""
         return self.timeouts_s.get(job, PAGE_TIMEOUT_S)

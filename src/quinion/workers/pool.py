@@ -12,6 +12,7 @@ import sys
 import tempfile
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass
 from typing import Any
 
 import anyio
@@ -21,6 +22,7 @@ import anyio.to_thread
 
 from quinion import errors
 from quinion.errors import ExtractionFailed, QuinionError
+from quinion.extract.ocr.languages import DEFAULT
 from quinion.framing import (
     LENGTH_BYTES,
     MAX_FRAME_BYTES,
@@ -36,17 +38,42 @@ PROGRAM = "quinion.workers.worker"
 OnItem = Callable[[Frame], Awaitable[None]]
 
 
+@dataclass(frozen=True, slots=True)
+class Load:
+    """Workers of a kind: limit, busy, idle; jobs that wait for one; process ids."""
+
+    kind: str
+    limit: int
+    busy: int
+    idle: int
+    waiting: int
+    pids: tuple[int, ...]
+
+
 class Workers:
     """Pool of at most `size` workers of one kind, shared by all documents that are being read."""
 
     def __init__(
-        self, size: int, timeout_s: float | None = None, kind: WorkerKind = DOCUMENTS
+        self,
+        size: int,
+        timeout_s: float | None = None,
+        kind: WorkerKind = DOCUMENTS,
+        ocr_languages: str = DEFAULT,
     ) -> None:
         self.size = size
+        self._ocr_languages = ocr_languages
         self._kind = kind
         self._timeout_s = timeout_s
         self._limiter = anyio.CapacityLimiter(size)
         self._idle: list[_Process] = []
+        self._busy: set[_Process] = set()
+
+    @property
+    def load(self) -> "Load":
+        """Workers and jobs at this moment."""
+        waiting = self._limiter.statistics().tasks_waiting
+        pids = tuple(worker.pid for worker in (*self._idle, *self._busy))
+        return Load(self._kind.name, self.size, len(self._busy), len(self._idle), waiting, pids)
 
     async def run(self, job: str, on_item: OnItem, **arguments: Any) -> None:
         """Run one job and pass each item of its result to `on_item` as it arrives.
@@ -97,13 +124,18 @@ class Workers:
                 "document may take; print it to a new PDF and try that."
             ) from error
 
+    async def _start(self) -> "_Process":
+        return await _Process.start(worker_command(self._kind, self._ocr_languages))
+
     @asynccontextmanager
     async def _acquire(self) -> AsyncIterator["_Process"]:
         async with self._limiter:
-            worker = self._idle.pop() if self._idle else await _Process.start(self._kind)
+            worker = self._idle.pop() if self._idle else await self._start()
+            self._busy.add(worker)
             try:
                 yield worker
             finally:
+                self._busy.discard(worker)
                 if worker.is_idle:
                     self._idle.append(worker)
                 else:
@@ -117,13 +149,14 @@ class _Process:
         assert process.stdin is not None
         assert process.stdout is not None
         self.is_idle = True
+        self.pid = process.pid
         self._process = process
         self._temp_folder = temp_folder
         self._stdin = process.stdin
         self._stdout = anyio.streams.buffered.BufferedByteReceiveStream(process.stdout)
 
     @classmethod
-    async def start(cls, kind: WorkerKind) -> "_Process":
+    async def start(cls, command: list[str]) -> "_Process":
         # One temporary folder per worker, because a killed process does not clean up.
         try:
             temp_folder = await anyio.to_thread.run_sync(_make_temp_folder)
@@ -133,7 +166,7 @@ class _Process:
                 f"{tempfile.gettempdir()}, or set TMPDIR to another folder."
             ) from error
         process = await anyio.open_process(
-            worker_command(kind),
+            command,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=None,
@@ -166,11 +199,11 @@ class _Process:
             await anyio.to_thread.run_sync(self._temp_folder.cleanup)
 
 
-def worker_command(kind: WorkerKind) -> list[str]:
+def worker_command(kind: WorkerKind, ocr_languages: str = DEFAULT) -> list[str]:
     """Return the command that starts a worker of this kind."""
     limits = [str(kind.address_space_bytes), str(kind.max_idle_bytes)]
     # -P: modules in the user's current folder must not be imported.
-    return [sys.executable, "-P", "-m", PROGRAM, kind.jobs, *limits]
+    return [sys.executable, "-P", "-m", PROGRAM, kind.jobs, *limits, ocr_languages]
 
 
 def _make_temp_folder() -> "tempfile.TemporaryDirectory[str]":

@@ -1,7 +1,8 @@
 """Worker process: reads untrusted files, isolated from the server.
 
-Run as `python -m quinion.workers.worker JOBS ADDRESS_SPACE MAX_IDLE`: the module with the jobs, and
-the limits in bytes (`WorkerKind`). Requests arrive on stdin and replies go to the original stdout.
+Run as `python -m quinion.workers.worker JOBS ADDRESS_SPACE MAX_IDLE OCR_LANGUAGES`: the module with
+the jobs, the limits in bytes (`WorkerKind`), and the languages of OCR. Requests arrive on stdin and
+replies go to the original stdout.
 
 The server stops a worker by closing its stdin or killing its process group. If the server is
 killed, stdin closes too, so no worker and no Tesseract outlives it.
@@ -36,14 +37,16 @@ MISSING_ERRNOS = frozenset({errno.ENOENT, errno.ENOTDIR, errno.ELOOP})
 """Errors of opening a file that existed when it was found."""
 
 
-def main(module: str, address_space: int, max_idle: int) -> None:
+def main(module: str, address_space: int, max_idle: int, ocr_languages: str) -> None:
     """Serve requests until stdin is closed."""
     replies = take_stdout()
     # No module is imported before the jobs, because their first import decides whether PyMuPDF
     # loads its layout model.
     jobs: Mapping[str, Job] = importlib.import_module(module).JOBS
+    tesseract = importlib.import_module("quinion.extract.ocr.tesseract")
+    tesseract.use_languages(ocr_languages)
     logging.basicConfig(format="%(levelname)s %(name)s: %(message)s")
-    resource.setrlimit(resource.RLIMIT_AS, (address_space, address_space))
+    _limit_address_space(address_space)
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     lower_priority()
     requests: queue.SimpleQueue[Frame] = queue.SimpleQueue()
@@ -59,6 +62,15 @@ def main(module: str, address_space: int, max_idle: int) -> None:
             if is_last or monotonic() - sent > FLUSH_INTERVAL_S:
                 replies.flush()
                 sent = monotonic()
+
+
+def _limit_address_space(limit: int) -> None:
+    """Limit this process's address space; macOS has the limit but refuses to set it."""
+    try:
+        resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+    except (ValueError, OSError):
+        if sys.platform == "linux":
+            raise
 
 
 def _listen(stdin: BinaryIO, requests: "queue.SimpleQueue[Frame]") -> None:
@@ -119,4 +131,4 @@ def _failure(reason: str) -> Frame:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], int(sys.argv[2]), int(sys.argv[3]))
+    main(sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), sys.argv[4])

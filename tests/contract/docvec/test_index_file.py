@@ -257,7 +257,7 @@ def test_links_that_lead_nowhere_are_not_found(session: Session, folder: Path) -
 
 @pytest.mark.parametrize(
     ("name", "extension"),
-    [("letter.docx", ".docx"), ("a.MDX", ".MDX"), ("Makefile", "Makefile"), (".md", ".md")],
+    [("letter.odt", ".odt"), ("a.MDX", ".MDX"), ("Makefile", "Makefile"), (".md", ".md")],
 )
 def test_another_extension(session: Session, folder: Path, name: str, extension: str) -> None:
     write(folder, {name: "text"})

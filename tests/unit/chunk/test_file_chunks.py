@@ -5,7 +5,7 @@ import pytest
 
 from quinion.chunk.file_chunks import split_parts
 from quinion.model.chunk import FileChunk, file_chunk_from_json
-from quinion.model.text_part import Syntax, TextPart
+from quinion.model.text_part import Lines, Syntax, TextPart
 from tests.tokens import by_words
 
 TEXT = "# Title\n\ndef f():\n    pass\n"
@@ -28,10 +28,18 @@ def test_each_syntax_is_split_by_its_own_rules(syntax: Syntax, keys: set[str]) -
 
 
 def test_a_part_with_a_place_is_cited_by_it_and_not_by_lines() -> None:
-    slides = [TextPart(f"# Slide {n}\n\nText.", Syntax.MARKDOWN, {"slide": n}) for n in (1, 2)]
+    slides = [
+        TextPart(f"# Slide {n}\n\nText.", Syntax.MARKDOWN, {"slide": n}, Lines.NONE) for n in (1, 2)
+    ]
     assert [chunk.metadata for chunk in split(*slides)] == [
         {"header_path": f"Slide {n}", "header_level": 1, "slide": n} for n in (1, 2)
     ]
+
+
+def test_rows_of_a_part_are_cited_as_rows() -> None:
+    sheet = TextPart("Item | Cost\nItem: Trees | Cost: 12", place={"sheet": "A"}, lines=Lines.ROWS)
+    [chunk] = split(sheet)
+    assert chunk.metadata == {"sheet": "A", "start_row": 1, "end_row": 2}
 
 
 @pytest.mark.parametrize("syntax", Syntax)

@@ -8,7 +8,7 @@ from quinion.embed.local.weights import find_tokenizer
 from quinion.errors import ExtractionFailed, FileMissing, UnsupportedFile
 from quinion.extract import formats
 from quinion.extract.formats import FORMATS, INDEXED, PDF, FileFormat, recognize
-from quinion.model.text_part import TextPart
+from quinion.model.text_part import Lines, TextPart
 from quinion.workers.jobs import documents
 from tests.documents import PROSE, text_image, text_pdf
 
@@ -20,7 +20,7 @@ DECK = FileFormat(
 def read_parts(path: Path, extension: str) -> Iterator[TextPart]:
     """Read a toy format, with this module as its reader: each line is a slide."""
     for number, line in enumerate(path.read_text().splitlines()[1:], 1):
-        yield TextPart(line, place={"slide": number})
+        yield TextPart(line, place={"slide": number}, lines=Lines.NONE)
 
 
 def read_deck(path: Path) -> list[tuple[str, object]]:
@@ -36,9 +36,18 @@ def test_extensions_with_pages_are_those_of_the_document_store() -> None:
     assert {*paged} == {".pdf", ".png", ".jpg", ".jpeg", ".tiff", ".tif", ".bmp"}
 
 
-def test_indexed_extensions_are_those_of_the_contract_of_docvec() -> None:
+def test_indexed_extensions_are_those_of_the_contract_of_docvec_and_more() -> None:
     names = {extension: format.name for extension, format in INDEXED.items()}
-    assert names == {".md": "markdown", ".pdf": "pdf", ".txt": "text", ".py": "code"}
+    contract = {".md": "markdown", ".pdf": "pdf", ".txt": "text", ".py": "code"}
+    office = ("docx", "pptx", "html", "epub", "xlsx", "csv", "eml")
+    more = {**{f".{name}": name for name in office}, ".htm": "html"}
+    assert names == contract | more
+
+
+def test_a_zip_archive_named_pdf_is_not_called_an_office_file(tmp_path: Path) -> None:
+    (tmp_path / "plan.pdf").write_bytes(b"PK\x03\x04")
+    with pytest.raises(ExtractionFailed, match="something else"):
+        recognize(tmp_path / "plan.pdf")
 
 
 @pytest.mark.parametrize("format", FORMATS, ids=lambda format: format.name)

@@ -8,6 +8,11 @@ from mistral_ocr_mcp import __version__
 from mistral_ocr_mcp.errors import BadSetting
 from mistral_ocr_mcp.settings import read_settings
 
+NO_WINDOWS = (
+    "Windows is not supported, because its folders cannot be held open. Run it in WSL "
+    "(wsl --install) or in a Docker container."
+)
+
 
 def main() -> None:
     """Serve one client until it closes stdin; exit with status 1 if the settings are invalid."""
@@ -23,6 +28,9 @@ def main() -> None:
 
 def serve() -> None:
     """Serve one client on stdio; see `main`."""
+    if sys.platform == "win32":
+        print(f"mistral-ocr-mcp: {NO_WINDOWS}", file=sys.stderr)
+        sys.exit(1)
     try:
         settings = read_settings()
     except BadSetting as error:

@@ -3,7 +3,7 @@
 import json
 import shlex
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
@@ -30,11 +30,12 @@ from quinion.cli.connect.entries import (
     HttpTransport,
     StdioTransport,
     Transport,
+    choose_servers,
     find_http_transports,
+    list_servers,
     make_stdio_transport,
 )
 from quinion.errors import InvalidInput, QuinionError
-from quinion.servers.registry import CATALOG, find_server
 from quinion.settings import Settings
 
 UV_CACHE = "archive-v0"
@@ -73,14 +74,13 @@ def run(
             raise InvalidInput(f"Name a client first, one of: {', '.join(CLIENTS)}.")
         return _list_clients(as_json=as_json)
     client = find_client(name)
-    for server in servers:
-        find_server(server)
+    chosen = choose_servers(servers)
     if remove:
         if http or print_only:
             raise InvalidInput("--remove can be combined with --server and --project only.")
-        done = _remove(client, servers or list(CATALOG), project)
+        done = _remove(client, servers or list_servers(), project)
     else:
-        transports = _find_transports(settings, client, servers, http)
+        transports = _find_transports(settings, client, chosen, servers, http)
         done = _connect(client, transports, project, print_only=print_only)
     if as_json:
         _print_json(asdict(done))
@@ -104,7 +104,7 @@ def find_connected(client: Client) -> dict[str, dict[str, Any]]:
 
 
 def _find_transports(
-    settings: Settings, client: Client, servers: list[str], http: bool
+    settings: Settings, client: Client, chosen: Sequence[str], named: list[str], http: bool
 ) -> Mapping[str, Transport]:
     if http and not client.supports_http:
         raise InvalidInput(
@@ -112,8 +112,8 @@ def _find_transports(
             "Leave --http out: the servers it starts share the engine of quinion serve."
         )
     if http or client.user_file is None:
-        return find_http_transports(settings, servers)
-    return {name: make_stdio_transport(settings, name) for name in servers or CATALOG}
+        return find_http_transports(settings, named)
+    return {name: make_stdio_transport(settings, name) for name in chosen}
 
 
 def _connect(

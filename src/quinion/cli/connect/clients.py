@@ -17,10 +17,14 @@ from shutil import which
 import platformdirs
 
 from quinion.cli.connect.configfile import Config
-from quinion.cli.connect.entries import PROGRAM, StdioTransport, Transport
+from quinion.cli.connect.entries import (
+    PROGRAM,
+    VARIABLES,
+    StdioTransport,
+    Transport,
+    list_servers,
+)
 from quinion.errors import BadSetting, InvalidInput, QuinionError
-from quinion.servers.registry import CATALOG
-from quinion.settings import Settings
 
 TOKEN = "MCP_API_KEY"  # noqa: S105 - the name of the variable
 CONNECTION = frozenset({"type", "command", "args", "env", "url", "headers"})
@@ -247,11 +251,11 @@ def is_ours(name: str, entry: object) -> bool:
     if not isinstance(entry, dict):
         return False
     if "url" in entry:
-        return name in CATALOG and str(entry["url"]).endswith(("/mcp", "/sse"))
+        return name in list_servers() and str(entry["url"]).endswith(("/mcp", "/sse"))
     command, args = Path(str(entry.get("command", ""))).name, entry.get("args") or []
     if command == PROGRAM:
         return isinstance(args, list) and args[:1] == ["stdio"]
-    return command in {f"{server}-mcp" for server in CATALOG}
+    return command in {f"{server}-mcp" for server in list_servers()}
 
 
 def _merge(before: Config, entry: Config) -> Config:
@@ -259,8 +263,7 @@ def _merge(before: Config, entry: Config) -> Config:
     merged = {name: value for name, value in before.items() if name not in CONNECTION} | entry
     theirs = before.get("env")
     if isinstance(theirs, dict) and "command" in entry:
-        known = Settings.variables()
-        env = {name: value for name, value in theirs.items() if name not in known}
+        env = {name: value for name, value in theirs.items() if name not in VARIABLES}
         merged["env"] = env | entry.get("env", {})
     return merged
 
@@ -279,7 +282,7 @@ def _list_inputs(config: Config, servers: Config) -> Config:
     known = {one.get("id") for one in before if isinstance(one, dict)}
     needed = {
         input_id(variable): variable
-        for variable in Settings.variables()
+        for variable in VARIABLES
         if f"${{input:{input_id(variable)}}}" in text
     }
     kept = [

@@ -5,18 +5,25 @@ import platform
 import shutil
 import subprocess
 from collections.abc import Iterator
+from contextlib import suppress
 from importlib.util import find_spec
 from time import perf_counter
 
 from quinion import __version__
 from quinion.cli.doctor.finding import Finding
 from quinion.embed.local.embedder import LocalEmbedder
-from quinion.engine import ENGINES
+from quinion.engine import ENGINES, TESSERACT
 from quinion.errors import QuinionError
+from quinion.extract.ocr.languages import advise, find_missing
 from quinion.settings import Settings
 
 PACKAGES = ("mcp", "chromadb", "pymupdf", "onnxruntime", "tokenizers", "pillow")
-EXTRAS = {"fast": "ctranslate2", "formulas": "ziamath", "redis": "redis"}
+EXTRAS = {
+    "fast": "ctranslate2",
+    "formulas": "ziamath",
+    "redis": "redis",
+    "tracing": "opentelemetry.exporter.otlp.proto.grpc",
+}
 """Package that shows whether an extra is installed."""
 
 
@@ -31,28 +38,39 @@ def check_installation(settings: Settings) -> Iterator[Finding]:
 
 
 def _check_extras(settings: Settings) -> Finding:
-    missing = [extra for extra, package in EXTRAS.items() if find_spec(package) is None]
+    missing = [extra for extra, package in EXTRAS.items() if not _is_installed(package)]
     found = ", ".join(
         f"{extra}: {'not installed' if extra in missing else 'installed'}" for extra in EXTRAS
     )
     if settings.redis_url and "redis" in missing:
-        advice = "REDIS_URL needs the extra redis. Run: pip install 'quinion[redis]', or unset it."
+        advice = "REDIS_URL needs the extra redis. Run: pip install 'redis>=8.1,<9', or unset it."
         return Finding("extras", False, found, advice)
     return Finding("extras", True, found)
 
 
+def _is_installed(package: str) -> bool:
+    with suppress(ModuleNotFoundError):  # a package above it is missing
+        return find_spec(package) is not None
+    return False
+
+
 def _check_tesseract(settings: Settings) -> Finding:
-    program = shutil.which("tesseract")
+    program = shutil.which(TESSERACT)
     if program is None:
         return Finding(
             "OCR",
             not settings.enable_ocr,
             "Tesseract is not installed: scanned pages cannot be read.",
-            "Install it (Debian: apt-get install tesseract-ocr), or set ENABLE_OCR=false.",
+            "Install it (Debian: apt-get install tesseract-ocr; macOS: brew install tesseract), "
+            "or set ENABLE_OCR=false.",
         )
     ended = subprocess.run([program, "--version"], capture_output=True, text=True, check=False)
-    state = "on" if settings.enable_ocr else "off (ENABLE_OCR)"
-    return Finding("OCR", True, f"{ended.stdout.splitlines()[0]}, {state}")
+    state = f"on for {settings.ocr_languages}" if settings.enable_ocr else "off (ENABLE_OCR)"
+    found = f"{ended.stdout.splitlines()[0]}, {state}"
+    if settings.enable_ocr and (missing := find_missing(TESSERACT, settings.ocr_languages)):
+        found += f"; no language data for {', '.join(missing)}"
+        return Finding("OCR", False, found, f"Run: {advise(missing)}")
+    return Finding("OCR", True, found)
 
 
 def _check_model(settings: Settings) -> Finding:

@@ -157,6 +157,11 @@ def _of_file(result: Answer) -> tuple[float, str, str, str]:
         f"lines {metadata['start_line']}-{metadata['end_line']}"
         if "start_line" in metadata
         else "",
+        f"slide {metadata['slide']}" if "slide" in metadata else "",
+        f"sheet {metadata['sheet']}, rows {metadata['start_row']}-{metadata['end_row']}"
+        if "sheet" in metadata
+        else "",
+        f"message “{metadata['message']}”" if "message" in metadata else "",
         metadata.get("header_path", ""),
         ".".join(filter(None, (metadata.get("class_name"), metadata.get("function_name")))),
     ]

@@ -5,6 +5,7 @@ import sys
 import anyio
 import typer
 
+from quinion.engine import check_ocr_languages
 from quinion.ingest.markdown import MarkdownReader
 from quinion.servers.http import LOOPBACK, Site, serve_sites
 from quinion.servers.ocr_api import NAME, build_app
@@ -22,7 +23,8 @@ def run(settings: Settings, host: str | None, port: int | None) -> None:
 
 
 async def _serve(settings: Settings, host: str, port: int) -> None:
-    workers = Workers(settings.workers, kind=MARKDOWN)
+    check_ocr_languages(settings)
+    workers = Workers(settings.workers, kind=MARKDOWN, ocr_languages=settings.ocr_languages)
     try:
         with open_files() as files:
             reader = MarkdownReader(workers, ocr=settings.enable_ocr)

@@ -2,6 +2,7 @@
 
 import sys
 from contextlib import AsyncExitStack
+from itertools import chain
 from pathlib import Path
 
 import anyio
@@ -22,6 +23,8 @@ from quinion.servers.document_store.records import REGISTRY
 from quinion.servers.http import Endpoint, choose_host, serve
 from quinion.servers.registry import CATALOG, Entry, find_server
 from quinion.settings import Settings
+from quinion.telemetry.logs import configure
+from quinion.telemetry.tracing import start_tracing
 
 SAMPLE_REF = "26/00001/FUL"
 
@@ -37,6 +40,8 @@ def run(
         raise InvalidInput(
             "--port needs exactly one server. Example: quinion serve docvec --port 3004."
         )
+    configure(settings.log_level, settings.log_format, log_requests=True)
+    start_tracing(settings.otel_endpoint)
     anyio.run(_serve, settings, entries, ocr, host, port, samples)
 
 
@@ -51,30 +56,26 @@ async def _serve(
     async with AsyncExitStack() as stack:
         doors = await _open_doors(settings, entries, stack)
         where = choose_host(settings, host)
-        endpoints = [
-            Endpoint(
-                entry.name,
-                doors[entry.name].server(entry, entry.settings(settings)),
-                entry.load().word_refusal,
-                where,
-                entry.port(settings) if port is None else port,
-            )
-            for entry in entries
-        ]
+        endpoints = [_make_endpoint(doors[one.name], one, settings, where, port) for one in entries]
         if ocr:
+            server, calls = mistral_ocr.build()
             endpoints.append(
                 Endpoint(
                     mistral_ocr.NAME,
-                    mistral_ocr.build(),
+                    server,
                     mistral_ocr.word_refusal,
                     where,
                     settings.mistral_ocr_port if port is None else port,
+                    calls.collect,
                 )
             )
 
         async def on_ready(addresses: dict[str, str]) -> None:
             for door in set(doors.values()):
-                door.announce({name: a for name, a in addresses.items() if doors.get(name) is door})
+                mine = {name for name in doors if doors[name] is door}
+                if door.engine.settings.home == settings.home:
+                    mine.add(mistral_ocr.NAME)
+                door.announce({name: a for name, a in addresses.items() if name in mine})
             _print_addresses(settings, addresses)
             try:
                 for entry in entries:
@@ -86,6 +87,20 @@ async def _serve(
                 fail(error)
 
         await serve(endpoints, settings, on_ready)
+
+
+def _make_endpoint(
+    door: SocketServer, entry: Entry, settings: Settings, host: str, port: int | None
+) -> Endpoint:
+    server = door.server(entry, entry.settings(settings))
+    return Endpoint(
+        entry.name,
+        server,
+        entry.load().word_refusal,
+        host,
+        entry.port(settings) if port is None else port,
+        lambda: chain(server.measure(door.engine.count), door.engine.measure()),
+    )
 
 
 async def _open_doors(

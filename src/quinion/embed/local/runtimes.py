@@ -79,5 +79,5 @@ def not_installed(numerics: Numerics) -> BadSetting:
     """The error for a home whose runtime is not installed."""
     return BadSetting(
         f"The vectors of this home were made with {numerics}, which this machine can't run. "
-        "Install it (pip install 'quinion[fast]'), or use another QUINION_HOME."
+        "Install it (pip install 'ctranslate2>=4.8,<5'), or use another QUINION_HOME."
     )

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from quinion.errors import ExtractionFailed, ToolMissing
+from quinion.extract.ocr.languages import DEFAULT
 from quinion.extract.ocr.raster import Raster
 from quinion.extract.ocr.tesserocr_process import TesserocrProcess
 
@@ -23,8 +24,13 @@ CONFIDENT = 60.0
 _COLUMNS = 12
 _WORD_LEVEL = "5"
 
+_languages = DEFAULT
 _library = TesserocrProcess(PROGRAM)
-atexit.register(_library.close)
+
+
+@atexit.register
+def _close_library() -> None:
+    _library.close()
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +75,14 @@ class OcrResult:
         return sum(word.confidence for word in self.words) / len(self.words)
 
 
+def use_languages(languages: str) -> None:
+    """Set the languages of all later runs of this process, for example `eng+deu`."""
+    global _languages, _library
+    if languages != _languages:
+        _library.close()
+        _languages, _library = languages, TesserocrProcess(PROGRAM, languages)
+
+
 def read(raster: Raster, timeout_s: float, *, upside_down: bool = False) -> OcrResult:
     """Read the words of a raster, as it is or rotated by 180 degrees.
 
@@ -87,7 +101,7 @@ def _run(raster: Raster, timeout_s: float, upside_down: bool) -> str:
     resolution = ["--dpi", str(raster.dpi)] if raster.dpi else []
     try:
         done = subprocess.run(
-            [PROGRAM, "stdin", "stdout", *resolution, "tsv"],
+            [PROGRAM, "stdin", "stdout", "-l", _languages, *resolution, "tsv"],
             input=raster.to_pgm(upside_down=upside_down),
             capture_output=True,
             timeout=timeout_s,
@@ -99,7 +113,8 @@ def _run(raster: Raster, timeout_s: float, upside_down: bool) -> str:
     except FileNotFoundError as cause:
         raise ToolMissing(
             "OCR needs the program tesseract. Install it (Debian and Ubuntu: "
-            "apt-get install tesseract-ocr), or set ENABLE_OCR=false."
+            "apt-get install tesseract-ocr; macOS: brew install tesseract), or set "
+            "ENABLE_OCR=false."
         ) from cause
     except subprocess.TimeoutExpired as cause:
         raise TimeoutError(f"tesseract took more than {timeout_s:.0f} s") from cause

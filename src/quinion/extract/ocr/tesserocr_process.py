@@ -11,7 +11,6 @@ stdin or exits.
 """
 
 import os
-import re
 import shutil
 import subprocess
 import sys
@@ -20,20 +19,18 @@ from contextlib import suppress
 from importlib.util import find_spec
 from time import monotonic
 
+from quinion.extract.ocr.languages import DEFAULT, list_installed
 from quinion.extract.ocr.raster import Raster
 from quinion.framing import encode, receive, take_stdout
 from quinion.runtime_tuning import release_memory
-
-LANGUAGE = "eng"
-_FOLDER = re.compile(r'in "(.+)"')
-_LIST_TIMEOUT_S = 10.0
 
 
 class TesserocrProcess:
     """The library's process: started on first use, and restarted after it was killed."""
 
-    def __init__(self, program: str) -> None:
+    def __init__(self, program: str, languages: str = DEFAULT) -> None:
         self._program = program
+        self._languages = languages
         self._process: subprocess.Popen[bytes] | None = None
         self._is_usable = find_spec("tesserocr") is not None
         self._lock = threading.Lock()
@@ -65,7 +62,7 @@ class TesserocrProcess:
 
     def _recognize(self, raster: Raster, timeout_s: float, upside_down: bool) -> str | None:
         began = monotonic()
-        process = self._process = self._process or _start(self._program)
+        process = self._process = self._process or _start(self._program, self._languages)
         if process is not None:
             alarm = threading.Timer(timeout_s, process.kill)
             alarm.start()
@@ -82,13 +79,13 @@ class TesserocrProcess:
         return None
 
 
-def _start(program: str) -> "subprocess.Popen[bytes] | None":
-    folder = _find_data_folder(program)
+def _start(program: str, languages: str) -> "subprocess.Popen[bytes] | None":
+    folder = _find_data_folder(program, languages)
     if folder is None:
         return None
     return subprocess.Popen(
         # -P: modules in the user's current folder must not be imported.
-        [sys.executable, "-P", "-m", __name__, folder],
+        [sys.executable, "-P", "-m", __name__, folder, languages],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
@@ -96,21 +93,10 @@ def _start(program: str) -> "subprocess.Popen[bytes] | None":
     )
 
 
-def _find_data_folder(program: str) -> str | None:
-    """Return the folder of the program's language data, from its own output."""
-    try:
-        output = subprocess.run(
-            [program, "--list-langs"],
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            timeout=_LIST_TIMEOUT_S,
-            check=True,
-        )
-    except (OSError, subprocess.SubprocessError):
-        return None
-    found = _FOLDER.search(output.stdout)
-    return found[1] if found and LANGUAGE in output.stdout.split() else None
+def _find_data_folder(program: str, languages: str) -> str | None:
+    """Return the folder of the program's language data, if it has all the languages."""
+    found = list_installed(program)
+    return found[0] if found and found[1].issuperset(languages.split("+")) else None
 
 
 def _exchange(process: "subprocess.Popen[bytes]", raster: Raster, upside_down: bool) -> str:
@@ -128,13 +114,13 @@ def _exchange(process: "subprocess.Popen[bytes]", raster: Raster, upside_down: b
     return str(reply["table"])
 
 
-def main(folder: str) -> None:
+def main(folder: str, languages: str) -> None:
     """Serve requests until stdin is closed."""
     # Imported here, so that the parent process does not load it.
     import tesserocr  # type: ignore[import-untyped,import-not-found,unused-ignore]  # noqa: PLC0415
 
     replies = take_stdout()
-    with tesserocr.PyTessBaseAPI(path=folder, lang=LANGUAGE) as library:
+    with tesserocr.PyTessBaseAPI(path=folder, lang=languages) as library:
         while (page := receive(sys.stdin.buffer)) is not None:
             width, height = page["width"], page["height"]
             library.SetVariable("user_defined_dpi", str(page["dpi"]))
@@ -149,4 +135,4 @@ def main(folder: str) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    main(sys.argv[1], sys.argv[2])

@@ -21,6 +21,9 @@ MIN_TABLE_WORDS = 200
 
 # A word has at least two letters or digits: OCR sees single letters, bars and dots in hatching.
 _WORD = re.compile(r"[^\W_]\S*?[^\W_]\S*")
+# Chinese and Japanese have no spaces between words, and two characters to a word on average.
+_IDEOGRAPH = re.compile("[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]")
+_IDEOGRAPHS_OF_WORD = 2
 
 
 def has_lines(text: str) -> bool:
@@ -36,4 +39,5 @@ def has_running_text(text: str) -> bool:
 
 
 def _count_words(text: str) -> int:
-    return len(_WORD.findall(text))
+    others, ideographs = _IDEOGRAPH.subn(" ", text)
+    return len(_WORD.findall(others)) + ideographs // _IDEOGRAPHS_OF_WORD

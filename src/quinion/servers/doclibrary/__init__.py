@@ -61,6 +61,8 @@ def build(engine: Engine) -> ContractServer:
         warm=engine.element_workers.warm,
         render=lambda failed: str(failed.error),
         icon=ICON,
+        documents=DOCUMENTS,
+        chunks=CONTENT,
     )
     add_resources(server, library)
     return server

@@ -63,6 +63,8 @@ def build(engine: Engine) -> ContractServer:
         ],
         make_error=_make_error,
         icon=ICON,
+        documents=REGISTRY,
+        chunks=CHUNKS,
     )
     add_resources(server, engine)
     return server

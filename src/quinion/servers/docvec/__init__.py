@@ -1,4 +1,4 @@
-"""DocVec server: indexes and searches folders of Markdown, PDF, text and Python files.
+"""DocVec server: indexes and searches folders of notes, PDFs, code, office and web files.
 
 Everything specific to its contract is in this folder: tools, resources, response models, filters
 and error messages. `ingest.folders` has the index.
@@ -61,6 +61,8 @@ def build(engine: Engine) -> ContractServer:
         ],
         make_error=refuse,
         icon=ICON,
+        documents=index.names.files,
+        chunks=index.names.chunks,
     )
     add_resources(server, index)
     return server

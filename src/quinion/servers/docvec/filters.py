@@ -19,10 +19,22 @@ TEXT_FIELDS = frozenset(
         "page_position",
         "class_name",
         "function_name",
+        "sheet",
+        "message",
     }
 )
 NUMBER_FIELDS = frozenset(
-    {"chunk_index", "token_count", "header_level", "page_number", "start_line", "end_line"}
+    {
+        "chunk_index",
+        "token_count",
+        "header_level",
+        "page_number",
+        "start_line",
+        "end_line",
+        "slide",
+        "start_row",
+        "end_row",
+    }
 )
 FIELDS = TEXT_FIELDS | NUMBER_FIELDS
 

@@ -150,9 +150,10 @@ def make_tools(index: FolderIndex) -> list[Tool]:
     ) -> SearchAnswer:
         """Search only the chunks that meet conditions on their metadata.
 
-        Fields: source_file, file_format (markdown, pdf, text, code), chunk_index, token_count,
-        doc_hash; header_path, header_level; page_number, page_position (start, middle, end);
-        class_name, function_name, start_line, end_line.
+        Fields: source_file, file_format (markdown, pdf, text, code; also docx, pptx, html, epub,
+        xlsx, csv, eml), chunk_index, token_count, doc_hash; header_path, header_level;
+        page_number, page_position (start, middle, end); class_name, function_name, start_line,
+        end_line; slide; sheet, start_row, end_row; message.
         """
         work = _search(index, query, n_results, filters)
         return SearchAnswer(await answer(work, search_failure))

@@ -81,6 +81,7 @@ def build(engine: Engine) -> ContractServer:
         ],
         make_error=_make_error,
         icon=ICON,
+        chunks=CHUNKS,
     )
     add_resources(server, knowledge)
     return server

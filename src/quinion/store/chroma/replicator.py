@@ -58,10 +58,11 @@ class Replicator:
         self._location = location
         self._chroma = open_chroma(location)
         self._chroma_lock = threading.Lock()
-        self._last_write = time.monotonic()
+        self._last_write = self._behind_since = time.monotonic()
         self._woken = threading.Event()
         self._closing = threading.Event()
         self._failure = ""
+        self._is_behind = bool(store.outbox.count())
         stamp = store.values(STAMP).get(STAMP)
         self._compared = bool(stamp and stamp == self._read_stamp())
         self._thread = threading.Thread(target=self._run, name="replicator", daemon=True)
@@ -69,8 +70,15 @@ class Replicator:
 
     def notify(self) -> None:
         """Called after each commit."""
-        self._last_write = time.monotonic()
+        now = time.monotonic()
+        if not self._is_behind:
+            self._is_behind, self._behind_since = True, now
+        self._last_write = now
         self._woken.set()
+
+    def lag_s(self) -> float:
+        """Seconds since the first commit that the mirror lacks; zero if it has all."""
+        return time.monotonic() - self._behind_since if self._is_behind else 0.0
 
     def close(self) -> None:
         """Send the rest of the outbox, with a timeout, and stop Chroma's process."""
@@ -111,9 +119,11 @@ class Replicator:
             try:
                 if not self._await_work():
                     return
+                self._is_behind = False  # before the outbox is read, so that no commit is missed
                 self.flush()
                 self._failure = ""
             except Exception as error:  # without this thread, replication would stop
+                self._is_behind = True
                 self._compared = False
                 if str(error) != self._failure:  # log it once, not at every retry
                     self._failure = str(error)

@@ -21,7 +21,7 @@ import numpy as np
 from quinion.errors import InvalidInput, StoreUnavailable
 from quinion.model.record import Hit, Record, score_of_distance
 from quinion.store.archive import copy_database
-from quinion.store.base import IntegrityReport, Selector, Vectors
+from quinion.store.base import IntegrityReport, MirrorLag, Selector, Vectors
 from quinion.store.embedded import metadata_index, outbox
 from quinion.store.embedded.bitmap import Mask
 from quinion.store.embedded.checksum import sum_record
@@ -64,6 +64,10 @@ class Mirror(Protocol):
 
     def notify(self) -> None:
         """Called after each commit."""
+        ...
+
+    def lag_s(self) -> float:
+        """Seconds since the first commit that the mirror lacks."""
         ...
 
     def fetch(self, collection: str, ids: Sequence[str]) -> dict[str, tuple[Record, Vectors]]:
@@ -195,6 +199,10 @@ class EmbeddedStore:
         with self._read() as database:
             query = "SELECT key, value FROM key_values WHERE substr(key, 1, ?) = ?"
             return dict(database.execute(query, (len(prefix), prefix)).fetchall())
+
+    def mirror_lag(self) -> MirrorLag:
+        pending = sum(self.outbox.count().values()) if self.mirror else 0
+        return MirrorLag(pending, self.mirror.lag_s()) if self.mirror and pending else MirrorLag()
 
     def check_files(self) -> list[str]:
         if self.folder is None:

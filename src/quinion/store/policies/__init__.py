@@ -27,6 +27,6 @@ def open_registry(path: Path, redis_url: str | None = None) -> PolicyRegistry:
     except ImportError as error:
         raise ExtraMissing(
             f"REDIS_URL is set, but the Redis client cannot be imported: {error}. "
-            "Run: pip install 'quinion[redis]'"
+            "Run: pip install 'redis>=8.1,<9'"
         ) from error
     return PolicyRegistry(RedisStorage(redis_url))

@@ -16,6 +16,7 @@ from quinion import __version__
 from quinion.cli.connect.clients import CLIENTS, add_servers, find_client, remove_servers
 from quinion.cli.connect.configfile import change_config, read_config
 from quinion.cli.connect.entries import StdioTransport
+from quinion.servers import mistral_ocr
 from quinion.store.lock import Holder, hold
 from tests.unit.cli.conftest import Run
 
@@ -59,6 +60,8 @@ def user(tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.delenv("XDG_CONFIG_HOME", raising=False)
     monkeypatch.setenv("PATH", "/usr/bin:/bin")
     monkeypatch.delenv("CHROMA_PERSIST_DIR")
+    for variable in mistral_ocr.VARIABLES:
+        monkeypatch.delenv(variable, raising=False)
     return folder
 
 
@@ -199,6 +202,47 @@ def test_user_additions_to_an_entry_are_kept(quinion: Run, desktop: Path) -> Non
     assert after["command"] == PROGRAM
     assert after["env"]["LANG"] == "de_DE.UTF-8"
     assert after["env"]["QUINION_HOME"] != "/old/home"
+
+
+@pytest.mark.parametrize("client", [*WITH_FILES, "claude-code"])
+def test_all_five_servers_are_configured_if_the_variables_of_mistral_ocr_are_set(
+    quinion: Run, user: Path, monkeypatch: pytest.MonkeyPatch, client: str
+) -> None:
+    monkeypatch.setenv("MISTRAL_API_KEY", "the-key")
+    monkeypatch.setenv("MISTRAL_OCR_ALLOWED_DIR", str(user))
+    ended = quinion("connect", client, "--print")
+    config = ended.json[find_client(client).key]
+    assert list(config) == [*SERVERS, "mistral-ocr"]
+    assert config["mistral-ocr"]["args"] == ["stdio", "mistral-ocr"]
+    env = config["mistral-ocr"]["env"]
+    assert env["MISTRAL_OCR_ALLOWED_DIR"] == str(user)
+    assert list(env) == ["MISTRAL_API_KEY", "MISTRAL_OCR_ALLOWED_DIR"]
+    assert "the-key" not in ended.out + ended.err
+
+
+def test_mistral_ocr_is_written_updated_and_removed(
+    quinion: Run, desktop: Path, user: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MISTRAL_API_KEY", "the-key")
+    monkeypatch.setenv("MISTRAL_OCR_ALLOWED_DIR", str(user))
+    monkeypatch.setenv("MISTRAL_SERVER_URL", "http://127.0.0.1:3007")
+    assert "MISTRAL_API_KEY" in quinion("connect", "claude-desktop").err
+    env = read("claude-desktop")["mcpServers"]["mistral-ocr"]["env"]
+    assert env["MISTRAL_API_KEY"] == "the-key"
+    assert env["MISTRAL_SERVER_URL"] == "http://127.0.0.1:3007"
+    monkeypatch.delenv("MISTRAL_SERVER_URL")
+    quinion("connect", "claude-desktop", "--server", "mistral-ocr")
+    assert "MISTRAL_SERVER_URL" not in read("claude-desktop")["mcpServers"]["mistral-ocr"]["env"]
+    monkeypatch.delenv("MISTRAL_API_KEY")
+    assert quinion("connect", "claude-desktop", "--remove").status == 0
+    assert read("claude-desktop") == OTHERS
+
+
+def test_mistral_ocr_without_its_key_is_refused_by_name(quinion: Run, user: Path) -> None:
+    ended = quinion("connect", "cursor", "--server", "mistral-ocr")
+    assert ended.status == BAD_SETTING
+    assert "MISTRAL_API_KEY is not set" in ended.err
+    assert list(user.iterdir()) == []
 
 
 SECRETS = {

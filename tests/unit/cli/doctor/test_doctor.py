@@ -2,6 +2,7 @@
 
 import json
 import os
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 from quinion import __version__
 from quinion.cli.connect.clients import find_client
 from quinion.cli.doctor.clients import check_clients
+from quinion.cli.doctor.installed import check_installation
 from quinion.servers.document_store.records import CHUNKS
 from quinion.settings import Settings
 from quinion.store.lock import Holder, hold
@@ -127,3 +129,19 @@ def test_a_client_that_is_there_and_not_connected_is_no_problem() -> None:
     [finding] = check_clients(Settings.from_environment())
     assert finding.well is True
     assert finding.advice == "quinion connect cursor"
+
+
+def test_a_missing_language_of_ocr_is_named_with_its_command(
+    quinion: Run, user: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OCR_LANGUAGES", "eng+tlh")
+    monkeypatch.setattr(sys, "platform", "linux")
+    finding = next(
+        one for one in check_installation(Settings.from_environment()) if one.what == "OCR"
+    )
+    assert not finding.well
+    assert "no language data for tlh" in finding.found
+    assert finding.advice == "Run: apt-get install tesseract-ocr-tlh"
+    ended = quinion("search", "anything")
+    assert ended.status == 3
+    assert "OCR_LANGUAGES" in ended.err

@@ -141,9 +141,9 @@ def test_paths_that_cannot_be_meant_are_refused(quinion: Run, library: Path) -> 
     assert str(library / "nothing") in ended.err
     ended = quinion("index", str(library / "handbook.md"), "--watch")
     assert ended.status == WRONG_USE
-    ended = quinion("index", str(library), str(write(library, {"a.docx": "x"}) / "a.docx"))
+    ended = quinion("index", str(library), str(write(library, {"a.odt": "x"}) / "a.odt"))
     assert ended.status == FAILED
-    assert "Unsupported file format: .docx" in ended.err
+    assert "Unsupported file format: .odt" in ended.err
 
 
 class Watcher:
@@ -205,7 +205,7 @@ def test_a_watched_folder_is_followed_until_it_is_interrupted(quinion: Run, libr
                 time.sleep(QUIET_S / 4)
         assert watcher.counts(library) == (1, 0, 0, 0)
         # A change, a rename, a deletion, and an unsupported file.
-        write(library, {"handbook.md": "# All new\n\nNothing is as it was.\n", "notes.docx": "x"})
+        write(library, {"handbook.md": "# All new\n\nNothing is as it was.\n", "notes.odt": "x"})
         (library / "src" / "client.py").rename(library / "moved.py")
         (library / "minutes.txt").unlink()
         assert watcher.counts(library) == (1, 1, 1, 1)

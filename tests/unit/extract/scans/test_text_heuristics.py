@@ -43,3 +43,15 @@ def test_a_table_layer_of_many_single_cells_is_to_be_read() -> None:
 
 def test_specks_that_ocr_takes_for_letters_are_no_words() -> None:
     assert not has_lines("| . - i ' l | . , :\n" * 20)
+
+
+CHINESE = "这是一份关于交通和停车的报告，共有二百个自行车停车位。"
+
+
+def test_words_without_spaces_are_running_text() -> None:
+    assert has_running_text("\n".join([CHINESE] * 4))
+    assert has_running_text("\n".join([" ".join(CHINESE)] * 4))  # as OCR separates them
+
+
+def test_short_labels_without_spaces_are_no_running_text() -> None:
+    assert not has_running_text("\n".join(["停车", "入口", "人民路"] * 4))

@@ -1,0 +1,46 @@
+"""The README shows the product at work, in a picture made from real commands."""
+
+import html
+import re
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+from docs.picture import COMMANDS, PICTURE, record
+
+README = Path(__file__).parents[2] / "README.md"
+
+
+def read_picture() -> str:
+    """The text in the picture, line by line."""
+    svg = PICTURE.read_text(encoding="utf-8")
+    lines = re.findall(r"<text [^>]*>(.*?)</text>", svg)
+    return html.unescape("".join(lines)).replace("\xa0", " ")
+
+
+def test_the_readme_shows_it() -> None:
+    assert f"](docs/{PICTURE.name})" in README.read_text(encoding="utf-8")
+
+
+def test_it_is_of_the_documented_commands_and_loads_nothing() -> None:
+    text = read_picture()
+    assert all(command in " ".join(text.split()) for command in COMMANDS)
+    svg = PICTURE.read_text(encoding="utf-8")
+    ElementTree.fromstring(svg)
+    assert re.findall(r"https?://[^\"\s]+", svg) == ["http://www.w3.org/2000/svg"]
+
+
+def test_it_shows_what_the_first_command_of_the_readme_promises() -> None:
+    promise = re.search(r"# 200 …: (\S+, page \d+)", README.read_text(encoding="utf-8"))
+    assert promise
+    assert promise[1] in read_picture()
+
+
+@pytest.mark.slow
+def test_the_commands_still_cite_the_pages_that_it_shows() -> None:
+    shown = read_picture()
+    for output in record().values():
+        cited = re.findall(r"\w+\.pdf(?:\x1b\[0m)?, page \d+", output)
+        assert cited
+        assert all(re.sub(r"\x1b\[0m", "", one) in shown for one in cited)
