@@ -19,7 +19,7 @@ run: setup ## install, start all servers, ingest the samples into an empty home
 	$(BIN)/quinion serve --samples samples
 
 test: dev check ## run the checks and the fast tests
-	$(BIN)/pytest -m "not slow" -n auto --dist loadfile
+	$(BIN)/pytest -m "not slow" --durations 10 --durations-min 2 -n auto --dist loadfile
 
 test-all: dev check conformance-tools $(MCPB) ## run all tests; load tests last and alone, because they measure
 	$(BIN)/pytest -n auto --dist loadfile --ignore tests/load

@@ -86,6 +86,7 @@ def test_what_is_not_configured_is_left_out(home: Home) -> None:
         assert list(addresses) == ALL[:-1]
 
 
+@pytest.mark.slow
 def test_mistral_ocr_alone_needs_no_home(home: Home, mistral: dict[str, str]) -> None:
     command = ("quinion", "serve", "mistral-ocr", "--port", "0")
     with run_http(home, mistral, command) as server:

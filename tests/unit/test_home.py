@@ -142,6 +142,7 @@ async def test_every_path_leads_to_the_same_store(
     assert find_stores(tmp_path) == [home / "store"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("lead", WAYS)
 async def test_the_chroma_folder_of_the_home_may_be_named_by_any_path(
     lead: Callable[[Path], Path], home: Path, models: Path
@@ -336,6 +337,7 @@ async def test_a_damaged_mirror_on_a_volume_does_not_touch_what_else_is_there(
         assert await ask_both(engine) == answers
 
 
+@pytest.mark.slow
 async def test_an_empty_variable_keeps_everything_in_memory(tmp_path: Path, models: Path) -> None:
     variables = {"QUINION_HOME": str(tmp_path / "home"), "CHROMA_PERSIST_DIR": ""}
     settings = Settings.from_environment(variables).model_copy(update={"models": models})

@@ -8,10 +8,11 @@ from tests.contract.doclibrary.conftest import STDIO, serve_http
 from tests.contract.doclibrary.documents import SURVEY
 from tests.contract.process import run_stdio, run_to_end
 
+pytestmark = pytest.mark.slow
+
 WRONG_USE, BAD_SETTING = 2, 3
 
 
-@pytest.mark.slow
 def test_a_second_process_and_the_commands_work_through_the_first(new_library: NewHome) -> None:
     home = new_library()
     with serve_http(home), run_stdio(home, {}, STDIO) as session:

@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+import pytest
+
 from tests.contract.document_store.asking import list_documents
 from tests.contract.process import (
     Home,
@@ -11,6 +13,8 @@ from tests.contract.process import (
     run_http,
     run_to_end,
 )
+
+pytestmark = pytest.mark.slow
 
 WRONG_USE, BAD_SETTING = 2, 3
 

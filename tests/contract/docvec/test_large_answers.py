@@ -46,6 +46,7 @@ def run(server: LocalServer, tmp_path_factory: pytest.TempPathFactory) -> Answer
         return done(session.call("index_directory", dir_path=str(folder)))
 
 
+@pytest.mark.slow
 def test_a_folder_of_very_many_files_keeps_the_counts_and_says_what_is_left_out(
     run: Answer,
 ) -> None:

@@ -32,6 +32,8 @@ from tests.contract.process import (
 )
 from tests.contract.session import open_session
 
+pytestmark = pytest.mark.slow
+
 WRONG_USE, BAD_SETTING = 2, 3
 SMALL = 40
 LONG = "\n\n".join(f"Paragraph {n}. " + TEXT.replace("\n", " ") for n in range(8))
@@ -44,7 +46,6 @@ def with_models(home: Home, folder: Path) -> Path:
     return folder
 
 
-@pytest.mark.slow
 def test_the_options_say_where_which_collection_and_how_long_a_chunk_is(
     fresh_home: Home, folder: Path
 ) -> None:
@@ -76,7 +77,6 @@ def test_the_options_say_where_which_collection_and_how_long_a_chunk_is(
         assert indexed(session) == ["long.txt"]
 
 
-@pytest.mark.slow
 def test_all_servers_in_one_process_and_docvec_in_a_folder_of_its_own(
     fresh_home: Home, folder: Path
 ) -> None:
@@ -98,7 +98,6 @@ def test_all_servers_in_one_process_and_docvec_in_a_folder_of_its_own(
             assert indexed(session) == ["a.md"]
 
 
-@pytest.mark.slow
 def test_a_second_process_passes_calls_and_questions_on(fresh_home: Home, folder: Path) -> None:
     write(folder, {"a.md": MARKDOWN})
     user = User(ElicitResult(action="decline"))

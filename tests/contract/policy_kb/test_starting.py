@@ -27,6 +27,8 @@ from tests.contract.process import Home, HttpServer, free_port, read_note
 from tests.contract.session import Session, open_session
 from tests.documents import PROSE, text_pdf
 
+pytestmark = pytest.mark.slow
+
 WRONG_USE, BAD_SETTING, HOME_IN_USE = 2, 3, 4
 QUICK_S = 3.0
 """Much more than an answer takes, and less than the ingest beside it."""

@@ -145,6 +145,7 @@ def test_a_relevance_score_is_computed_from_the_squared_distance(kept: Kept, mod
     assert kept.hits[0]["text"] == policies.TABLE
 
 
+@pytest.mark.slow
 def test_supersession_rewrites_the_dates_on_chunks_in_the_same_operation(
     kept: Kept, place: Place
 ) -> None:
@@ -175,6 +176,7 @@ def test_supersession_rewrites_the_dates_on_chunks_in_the_same_operation(
     assert place.check() == AGREE
 
 
+@pytest.mark.slow
 def test_chunks_of_a_program_that_keeps_to_the_spec_are_found_read_and_removed(
     new_place: NewPlace,
 ) -> None:

@@ -173,6 +173,7 @@ def test_processing_pages_in_parts_gives_the_same_elements(tmp_path: Path, find:
     assert find(path, 1, 3) == [*find(path, 1, 1), *find(path, 2, 2), *find(path, 3, 3)]
 
 
+@pytest.mark.slow
 def test_a_scanned_page_is_read_by_ocr(tmp_path: Path, find: Find) -> None:
     with Paper(tmp_path / "a.pdf") as paper:
         y = paper.prose(60, 8)

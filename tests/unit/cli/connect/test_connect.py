@@ -498,6 +498,7 @@ def test_added_entries_can_be_removed(
     assert list(removed) == list(config)
 
 
+@pytest.mark.slow
 @given(st.dictionaries(st.text(), json_values), st.dictionaries(st.text(), json_values))
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_written_entries_can_be_read_back(

@@ -70,6 +70,7 @@ class Links(HTMLParser):
         self.text += data
 
 
+@pytest.mark.slow
 def test_documents_are_added_and_listed(run: Run, tmp_path: Path) -> None:
     folder = tmp_path / "in"
     folder.mkdir()
@@ -85,6 +86,7 @@ def test_documents_are_added_and_listed(run: Run, tmp_path: Path) -> None:
     assert [one["slug"] for one in run("list", "--json").json] == [SURVEY, "bats"]
 
 
+@pytest.mark.slow
 def test_failed_additions_are_reported_and_the_others_are_added(run: Run, tmp_path: Path) -> None:
     bad = truncated_pdf(tmp_path / "bad.pdf")
     good = letter(tmp_path / "good.pdf", "The bats of the old mill fly out at dusk.")

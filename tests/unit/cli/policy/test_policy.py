@@ -411,6 +411,7 @@ class TestTexts:
         well("edit", "NPPF", NEW, "--to", "2025-06-30")
         assert stored() == {NEW: [20250630] * 5}
 
+    @pytest.mark.slow
     def test_a_relative_path_is_that_of_the_shell(
         self, well: Run, nppf: PolicyRegistry, file: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
@@ -466,6 +467,7 @@ class TestSeed:
         labels = [r.version_label for r in registry.list_revisions("NPPF")]
         assert labels == ["December 2024", "September 2023"]
 
+    @pytest.mark.slow
     def test_json_is_one_document(self, well: Run, file: Path) -> None:
         seeded = well("seed", f"NPPF@2023-09-05={file}", f"LTN_1_20@2020-07-27={file}", "--json")
         assert seeded.json

@@ -200,6 +200,7 @@ def copy_remarks(home: Path, other: Path) -> None:
             transaction.set_value(key, value)
 
 
+@pytest.mark.slow
 async def test_a_document_that_is_added_again_is_described_without_a_question(
     home: Path, server: VisionServer, added: tuple[Path, int], tmp_path: Path
 ) -> None:
@@ -314,6 +315,7 @@ async def test_a_cancelled_run_ends_immediately_and_keeps_its_descriptions(
         assert len(await described(library)) == 2
 
 
+@pytest.mark.slow
 def test_a_killed_run_is_resumed(home: Path, server: VisionServer) -> None:
     server.fail(tell("x = y"), tell("x = y"))
     server.always = hang

@@ -389,6 +389,7 @@ def test_a_server_gets_the_same_as_a_folder(fresh: Path, tmp_path: Path) -> None
     assert not mirror_of(fresh).exists()
 
 
+@pytest.mark.slow
 def test_a_server_that_is_down_costs_a_warning_until_it_is_there(
     fresh: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:

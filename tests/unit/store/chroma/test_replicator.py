@@ -406,6 +406,7 @@ class TestTheMirrorThatIsOff:
             ours = read_store(store)
         assert read_chroma(mirror_of(tmp_path)) == ours
 
+    @pytest.mark.slow
     def test_changes_made_while_it_was_off_are_replicated_later(self, tmp_path: Path) -> None:
         with mirrored_store(tmp_path) as store:
             write(store, *range(4), kind="old")
@@ -479,6 +480,7 @@ class TestClosing:
             ours = read_store(store)
         assert read_chroma(mirror_of(tmp_path)) == ours
 
+    @pytest.mark.slow
     def test_does_not_wait_for_a_call_that_never_ends(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
     ) -> None:
@@ -537,6 +539,7 @@ def test_the_thread_survives_a_failure_of_the_store(
     assert read_chroma(mirror_of(tmp_path)) == ours
 
 
+@pytest.mark.slow
 def test_copies_are_fetched_from_the_mirror_and_none_where_it_cannot_be_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
