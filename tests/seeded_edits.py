@@ -32,6 +32,7 @@ EDITS = {
     "merge": 6,
 }
 PRINT_EDITS = 12
+_CONFUSED = dict(zip("eliohasutc", "c1l0bo5nfe", strict=True))
 
 Found = tuple[Change, tuple[str, ...], tuple[str, ...]]
 
@@ -109,6 +110,21 @@ def found_by(comparison: Comparison) -> set[Found]:
         (row.change, tuple(one.ref for one in row.before), tuple(one.ref for one in row.after))
         for row in comparison.changed
     }
+
+
+def misread(sections: Sequence[SectionText], share: float, seed: int) -> list[SectionText]:
+    """Copy sections with a wrong letter in this share of the longer words, as OCR reads them."""
+    chance = random.Random(seed)
+
+    def read(match: re.Match[str]) -> str:
+        word = match[0]
+        places = [place for place, letter in enumerate(word) if place and letter in _CONFUSED]
+        if chance.random() > share or not places:
+            return word
+        place = chance.choice(places)
+        return word[:place] + _CONFUSED[word[place]] + word[place + 1 :]
+
+    return [replace(one, text=re.sub(r"[A-Za-z]{5,}", read, one.text)) for one in sections]
 
 
 def edit(lines: Sequence[Line], seed: int) -> Copy:

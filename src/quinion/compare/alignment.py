@@ -3,35 +3,36 @@
 Long sections with the same place and words are paired first, then those with the same words, then
 similar ones, the most similar first. What remains is tried as a part of a section that has a
 counterpart already (then that one was split, or several were merged), before sections with less in
-common are paired. Headings come last: they have few words, so the sections inside them decide.
+common are paired; those with the least in common only next to others that are paired. Headings come
+last: they have few words, so the sections inside them decide.
 """
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from quinion.compare.similarity import Encoded, Vocabulary, count_common, find_candidates
-from quinion.compare.words import WordedSection, label_of
+from quinion.compare.passages import Passage, may_match, prepare, sort_key, title_similarity
+from quinion.compare.similarity import Vocabulary, count_common, find_candidates
+from quinion.compare.words import WordedSection
 from quinion.model.section import Kind
 
-# Shorter texts are headings, or say too little to be recognized by their words.
-SHORT = 8
-
 _VERY_ALIKE, _ALIKE, _ALIKE_HEADING = 0.6, 0.4, 0.6
+# Paragraphs with less in common: none is much more alike to either, and the second limit is for
+# those in a chapter with several pairs, or at most this many sections from a pair.
+_RELATED, _RELATED_NEAR = 0.27, 0.2
+_ALMOST_BEST = 0.85
+_AROUND, _SEVERAL = 8, 3
 _AT_REF_LESS = 0.1
-_ALL_CONTAINED, _CONTAINED = 0.9, 0.75
+# How much of a part must be in the whole, and how much less may be in it besides the other parts.
+_ALL_CONTAINED, _CONTAINED, _OVERLAP = 0.9, 0.75, 0.1
+# The same for parts near a pair that have something in common with the whole.
+_PARTLY_CONTAINED = (0.56, 0.26)
+# The same for parts at most this many sections from the others.
+_BESIDE, _STEPS = (0.35, 0.2), 2
 _AT_REF, _NEAR = 0.05, 0.03
 _SAME_MEMBERS = 0.5
 # More sections with the same few words ("Not used") are told apart by their place only.
 _MOST_SAME = 20
-
-# Kinds that have a title and other sections inside them.
-_TITLED = frozenset(
-    {
-        *(Kind.PART, Kind.CHAPTER, Kind.ANNEX, Kind.APPENDIX, Kind.SCHEDULE),
-        *(Kind.SECTION, Kind.POLICY),
-    }
-)
 
 Pair = tuple[int, int]
 
@@ -44,34 +45,15 @@ class Group:
     after: tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Passage:
-    """A section prepared for alignment. `around` has the places of the enclosing sections.
-
-    `title` is the first line of a chapter, policy or annex, without its number, else empty.
-    """
-
-    ref: str
-    path: tuple[str, ...]
-    kind: Kind
-    text: Encoded
-    title: str
-    around: tuple[int, ...]
-
-    @property
-    def is_short(self) -> bool:
-        return len(self.text) < SHORT
-
-
 def align(before: Sequence[WordedSection], after: Sequence[WordedSection]) -> list[Group]:
     """Group the sections of two revisions; every section is in exactly one group.
 
     Exchanging the revisions exchanges the sides of the groups.
     """
-    if _sort_key(before) > _sort_key(after):
+    if sort_key(before) > sort_key(after):
         return [Group(group.after, group.before) for group in align(after, before)]
     vocabulary = Vocabulary([one.words.keys for one in (*before, *after)])
-    sides = (_prepare(side, vocabulary) for side in (before, after))
+    sides = (prepare(side, vocabulary) for side in (before, after))
     return _Alignment(vocabulary, *sides).groups()
 
 
@@ -87,23 +69,39 @@ class _Alignment:
         self.back: dict[int, int] = {}
         self.parts_after: dict[int, list[int]] = defaultdict(list)
         self.parts_before: dict[int, list[int]] = defaultdict(list)
+        self._similarities: dict[Pair, float] = {}
 
     def groups(self) -> list[Group]:
         self._pair_same_place(short=False)
         self._pair_same_words()
         self._pair_same_title()
         candidates = self._candidates()
-        for alike, contained in ((_VERY_ALIKE, _ALL_CONTAINED), (_ALIKE, _CONTAINED)):
-            self._pair_similar(candidates, alike)
-            self._attach_parts(candidates, contained)
-            self._pair_contained(candidates, contained)
-            self._attach_parts(candidates, contained)
+        same_kind = {pair for pair in candidates if not self._is_note_and_text(*pair)}
+        for pairs, alike, contained in (
+            (candidates, _VERY_ALIKE, _ALL_CONTAINED),
+            (same_kind, _ALIKE, _CONTAINED),
+        ):
+            self._pair_similar(pairs, alike)
+            self._attach_parts(self._by_length(pairs), contained, contained - _OVERLAP)
+            self._pair_contained(same_kind, contained)
+            self._attach_parts(self._by_length(pairs), contained, contained - _OVERLAP)
         self._pair_headings()
+        self._pair_related(same_kind)
+        self._pair_headings()
+        near = self._list_near(candidates)
+        self._attach_parts(near, *_PARTLY_CONTAINED)
+        self._attach_parts(filter(self._is_beside_pair, near), *_BESIDE)
         self._pair_same_place(short=True)
         return list(self._grouped())
 
     def _pair(self, before: int, after: int) -> None:
         self.forth[before], self.back[after] = after, before
+
+    def _similarity(self, i: int, j: int) -> float:
+        if (i, j) not in self._similarities:
+            alike = self.vocabulary.similarity(self.before[i].text, self.after[j].text)
+            self._similarities[i, j] = alike
+        return self._similarities[i, j]
 
     def _pair_best(self, scored: Iterable[tuple[float, int, int]]) -> None:
         """Pair the best first; of equal ones, those whose places differ least."""
@@ -168,7 +166,11 @@ class _Alignment:
         found = {*self._find(left, every_right), *self._find(every_left, right)}
         by_ref = {self.after[place].ref: place for place in right}
         found |= {(i, by_ref[self.before[i].ref]) for i in left if self.before[i].ref in by_ref}
-        return {(i, j) for i, j in found if _may_match(self.before[i], self.after[j])}
+        return {(i, j) for i, j in found if may_match(self.before[i], self.after[j])}
+
+    def _is_note_and_text(self, i: int, j: int) -> bool:
+        """Check for a footnote and a paragraph. They must be very alike: most footnotes cite."""
+        return (self.before[i].kind is Kind.FOOTNOTE) != (self.after[j].kind is Kind.FOOTNOTE)
 
     def _find(self, left: Sequence[int], right: Sequence[int]) -> Iterator[Pair]:
         found = find_candidates(
@@ -182,7 +184,7 @@ class _Alignment:
         scored = []
         for i, j in self._free_pairs(candidates):
             one, other = self.before[i], self.after[j]
-            alike = self.vocabulary.similarity(one.text, other.text)
+            alike = self._similarity(i, j)
             at_ref = one.ref == other.ref
             if alike >= least - (_AT_REF_LESS if at_ref else 0):
                 scored.append((alike + _AT_REF * at_ref + _NEAR * self._is_near(i, j), i, j))
@@ -194,6 +196,49 @@ class _Alignment:
         near = [(i - 1, j - 1), (i + 1, j + 1), *around]
         return sum(self.forth.get(one, -1) == other for one, other in near)
 
+    def _pair_related(self, candidates: Iterable[Pair]) -> None:
+        """Pair paragraphs with little in common, if neither has much more with another section."""
+        alike = {
+            (i, j): self._similarity(i, j)
+            for i, j in candidates
+            if self.before[i].kind is self.after[j].kind is Kind.PARA
+        }
+        best: dict[tuple[bool, int], float] = defaultdict(float)
+        for (i, j), share in alike.items():
+            best[False, i] = max(best[False, i], share)
+            best[True, j] = max(best[True, j], share)
+        members = self._count_members()
+        scored = []
+        for i, j in self._free_pairs(alike):
+            share = alike[i, j]
+            least = _RELATED_NEAR if self._are_near(i, j, members) else _RELATED
+            if share >= max(least, _ALMOST_BEST * max(best[False, i], best[True, j])):
+                scored.append((share, i, j))
+        self._pair_best(scored)
+
+    def _are_near(self, i: int, j: int, members: Counter[Pair]) -> bool:
+        """Check for a pair a few sections away, or several in the same enclosing sections."""
+        enclosing = ((p, q) for p in self.before[i].around for q in self.after[j].around)
+        if any(members[pair] >= _SEVERAL for pair in enclosing):
+            return True
+        around = range(i - _AROUND, i + _AROUND + 1)
+        return any(abs(self.forth[k] - j) <= _AROUND for k in around if k in self.forth)
+
+    def _list_near(self, candidates: Iterable[Pair]) -> list[Pair]:
+        """List the candidates near a pair that have something in common, most alike first."""
+        members = self._count_members()
+        scored = [
+            (-self._similarity(i, j), i, j) for i, j in candidates if self._are_near(i, j, members)
+        ]
+        return [(i, j) for unlike, i, j in sorted(scored) if -unlike >= _RELATED_NEAR]
+
+    def _is_beside_pair(self, pair: Pair) -> bool:
+        """Check that one section is a few sections from the counterpart of the other one."""
+        i, j = pair
+        if i in self.forth:
+            return abs(self.forth[i] - j) <= _STEPS
+        return abs(self.back.get(j, i + _STEPS + 1) - i) <= _STEPS
+
     def _pair_contained(self, candidates: Iterable[Pair], least: float) -> None:
         """Pair sections that were cut or extended to a multiple of their length."""
         scored = []
@@ -204,25 +249,25 @@ class _Alignment:
                 scored.append((share * len(part.text), i, j))
         self._pair_best(scored)
 
-    def _attach_parts(self, candidates: Iterable[Pair], least: float) -> None:
-        """Attach what remains to the pairs that it is a part of."""
+    def _attach_parts(self, pairs: Iterable[Pair], contained: float, gained: float) -> None:
+        """Attach what remains to the pairs that it is a part of, in this order."""
         free_before, free_after = map(set, self._free())
-        for i, j in self._by_length(sorted(candidates)):
+        for i, j in pairs:
             if j in free_after and i in self.forth and not self.parts_before[self.forth[i]]:
                 parts = [self.forth[i], *self.parts_after[i]]
-                if self._adds(self.before[i], self.after, parts, j, least):
+                if self._adds(self.before[i], self.after, parts, j, (contained, gained)):
                     self.parts_after[i].append(j)
                     free_after.remove(j)
             elif i in free_before and j in self.back and not self.parts_after[self.back[j]]:
                 parts = [self.back[j], *self.parts_before[j]]
-                if self._adds(self.after[j], self.before, parts, i, least):
+                if self._adds(self.after[j], self.before, parts, i, (contained, gained)):
                     self.parts_before[j].append(i)
                     free_before.remove(i)
 
     def _by_length(self, pairs: Iterable[Pair]) -> list[Pair]:
         """Sort pairs by the length of the shorter section, longest first."""
         return sorted(
-            pairs,
+            sorted(pairs),
             key=lambda pair: -min(len(self.before[pair[0]].text), len(self.after[pair[1]].text)),
         )
 
@@ -232,15 +277,24 @@ class _Alignment:
         side: Sequence[Passage],
         parts: Sequence[int],
         new: int,
-        least: float,
+        least: tuple[float, float],
     ) -> bool:
         """Check that a section has words of the whole that the parts found so far do not have."""
-        if self._containment(side[new], whole) < least:
+        if len(parts) == 1 and side[parts[0]].title and side[parts[0]].is_short:
+            return self._is_text_below(side[new], whole)
+        contained, gained = least
+        part = side[new]
+        if part.title or self.vocabulary.shared_share(part.text, whole.text) < contained:
             return False
-        known = "".join(side[place].text.code for place in sorted(parts))
-        more = "".join(side[place].text.code for place in sorted([*parts, new]))
         code = whole.text.code
-        return count_common(code, more) - count_common(code, known) >= least * len(side[new].text)
+        known = "".join(side[place].text.code for place in sorted(parts))
+        with_part = (known + part.text.code, part.text.code + known)
+        gain = max(count_common(code, one) for one in with_part) - count_common(code, known)
+        return gain >= gained * min(len(part.text), len(whole.text))
+
+    def _is_text_below(self, part: Passage, whole: Passage) -> bool:
+        """Check that a paragraph below a bare title stands in the other title's section."""
+        return not part.title and self.vocabulary.similarity(part.text, whole.text) >= _ALIKE
 
     def _containment(self, part: Passage, whole: Passage) -> float:
         """Return the share of a section's words that are in another one; a title is no part."""
@@ -256,7 +310,7 @@ class _Alignment:
         scored = []
         for i, j in self._heading_candidates(members):
             one, other = self.before[i], self.after[j]
-            alike = self.vocabulary.similarity(one.text, other.text)
+            alike = max(self._similarity(i, j), title_similarity(one.title, other.title))
             share = members[i, j] / max(1, sizes[0][i], sizes[1][j])
             near, at_place = self._is_near(i, j), one.path == other.path
             is_same = alike == 1.0 and (near or at_place or share)
@@ -276,7 +330,7 @@ class _Alignment:
             found.update((i, j) for j in same if len(same) <= _MOST_SAME)
             found |= {(i, self.forth.get(i - 1, -2) + 1), (i, self.forth.get(i + 1, 0) - 1)}
         return {
-            (i, j) for i, j in self._free_pairs(found) if _may_match(self.before[i], self.after[j])
+            (i, j) for i, j in self._free_pairs(found) if may_match(self.before[i], self.after[j])
         }
 
     def _count_members(self) -> Counter[Pair]:
@@ -298,39 +352,3 @@ class _Alignment:
         left, right = self._free()
         yield from (Group((i,), ()) for i in left)
         yield from (Group((), (j,)) for j in right)
-
-
-def _prepare(sections: Sequence[WordedSection], vocabulary: Vocabulary) -> list[Passage]:
-    places: dict[tuple[str, ...], int] = {}
-    for place, one in enumerate(sections):
-        places.setdefault(one.section.path, place)
-    passages = []
-    for one in sections:
-        path = one.section.path
-        outer = (path[:depth] for depth in range(1, len(path)))
-        around = tuple(places[path] for path in outer if path in places)
-        kind = label_of(one.section.ref)[0]
-        title = _title(one) if kind in _TITLED else ""
-        text = vocabulary.encode(one.words.keys)
-        passages.append(Passage(one.section.ref, path, kind, text, title, around))
-    return passages
-
-
-def _title(one: WordedSection) -> str:
-    """Return the words of the first line."""
-    text = one.section.text
-    end = len(text) - len(text.lstrip()) + len(text.strip().partition("\n")[0])
-    pairs = zip(one.words.keys, one.words.spans, strict=True)
-    return " ".join(key for key, span in pairs if span[1] <= end)
-
-
-def _may_match(one: Passage, other: Passage) -> bool:
-    """Check that two kinds of sections can be the same section: a footnote is never a chapter."""
-    if one.kind is other.kind:
-        return True
-    special = {Kind.FOOTNOTE, Kind.CONTENTS, Kind.FRONT}
-    return one.kind not in special and other.kind not in special
-
-
-def _sort_key(sections: Sequence[WordedSection]) -> list[tuple[tuple[str, ...], str]]:
-    return [(one.section.path, one.section.text) for one in sections]

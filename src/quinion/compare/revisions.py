@@ -120,9 +120,8 @@ def _classify(row: Row, chapters: _Chapters) -> Change:
 
 def _has_new_number(before: str, after: str) -> bool:
     """Check whether the reference changed; that of a heading is its words."""
-    if before == after:
-        return False
-    return Kind.HEADING not in {label_of(before)[0], label_of(after)[0]}
+    kinds = {label_of(before)[0], label_of(after)[0]}
+    return before != after and kinds != {Kind.HEADING}
 
 
 def _differences(

@@ -24,7 +24,8 @@ _FEWEST_SHARED = 0.2
 _MOST_CANDIDATES = 8
 # Below this share of its words, a section is no part of another one, in whatever order they are.
 _LEAST_SHARED = 0.5
-_BLOCK = 512
+# Rows times columns that are compared at once: 16 MB of integers.
+_CELLS = 2_000_000
 
 # Words are encoded as characters, because rapidfuzz compares strings fastest. Surrogates are left
 # out.
@@ -73,9 +74,13 @@ class Vocabulary:
         weight = one.weight + other.weight
         return (ordered + 2 * self.shared_weight(one, other) / weight) / 2 if weight else ordered
 
+    def shared_share(self, part: Encoded, whole: Encoded) -> float:
+        """Return the share of a section's words, by weight, that another one has, 0 to 1."""
+        return self.shared_weight(part, whole) / part.weight if part.weight else 1.0
+
     def containment(self, part: Encoded, whole: Encoded) -> float:
         """Return the share of a section's words that are in another one, 0 to 1."""
-        shared = self.shared_weight(part, whole) / part.weight if part.weight else 1.0
+        shared = self.shared_share(part, whole)
         if shared < _LEAST_SHARED:
             return shared
         return min(shared, count_common(part.code, whole.code) / max(1, len(part)))
@@ -99,8 +104,9 @@ def find_candidates(
     right = np.array([max(1, one.weight) for one in after])
     found: set[tuple[int, int]] = set()
     best_of_columns: list[list[tuple[float, int]]] = [[] for _ in after]
-    for start in range(0, len(before), _BLOCK):
-        block = before[start : start + _BLOCK]
+    rows = max(1, _CELLS // len(after))
+    for start in range(0, len(before), rows):
+        block = before[start : start + rows]
         shared = _shared(block, columns, len(after), weights)
         left = np.array([max(1, one.weight) for one in block])
         share = shared / np.minimum(left[:, None], right[None, :])
@@ -108,8 +114,8 @@ def find_candidates(
             found.add((start + row, column))
         for column, row in _best(share.T):
             best_of_columns[column].append((-float(share[row, column]), start + row))
-    for column, rows in enumerate(best_of_columns):
-        found.update((row, column) for _, row in sorted(rows)[:_MOST_CANDIDATES])
+    for column, best in enumerate(best_of_columns):
+        found.update((row, column) for _, row in sorted(best)[:_MOST_CANDIDATES])
     return found
 
 

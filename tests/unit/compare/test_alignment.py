@@ -87,10 +87,52 @@ def test_equal_headings_are_told_apart_by_their_chapters() -> None:
     assert groups(before, after) >= {one(0, 2), one(1, 3)}
 
 
-def test_a_footnote_is_never_a_paragraph() -> None:
+def test_a_footnote_becomes_a_paragraph_if_it_has_its_words() -> None:
     before = [section("Footnote 1", f"1 {WINDFALL} for everyone")]
     after = [section("Para 9", f"9. {WINDFALL} for people")]
+    assert groups(before, after) == {one(0, 0)}
+    longer = [section("Para 9", f"9. {WINDFALL} {HERITAGE}")]
+    assert groups(before, longer) == {Group((0,), ()), Group((), (0,))}
+
+
+def test_a_footnote_is_never_a_chapter() -> None:
+    before = [section("Footnote 1", f"1 {WINDFALL} for everyone")]
+    after = [section("Chapter 9", f"9. {WINDFALL} for people")]
     assert groups(before, after) == {Group((0,), ()), Group((), (0,))}
+
+
+def test_a_paragraph_below_a_title_is_merged_into_a_longer_title() -> None:
+    before = [section("Chapter 6", "6. Homes for all"), section("Para 61", WINDFALL, "Chapter 6")]
+    half = " ".join(WINDFALL.split()[: len(WINDFALL.split()) * 2 // 3])
+    after = [section("Chapter 9", f"9. Homes for all\nThis chapter has one aim. {half}")]
+    assert groups(before, after) == {Group((0, 1), (0,))}
+
+
+def test_sections_with_little_in_common_are_paired_next_to_paired_ones_only() -> None:
+    changed = " ".join([*WINDFALL.split()[:3], *FLOOD.split()[:6]])
+    alone = [section("Para 1", WINDFALL)], [section("Para 2", changed)]
+    assert groups(*alone) == {Group((0,), ()), Group((), (0,))}
+    kept = section("Para 8", "Routes for cycling must be direct, safe and lit along their length.")
+    near = [*alone[0], kept], [*alone[1], kept]
+    assert groups(*near) == {one(0, 0), one(1, 1)}
+
+
+def test_sections_with_little_in_common_stay_apart_if_one_is_more_alike_to_another() -> None:
+    kept = section("Para 8", f"{WINDFALL} in the long term")
+    changed = " ".join([*WINDFALL.split()[:3], *FLOOD.split()[:6]])
+    before = [kept, section("Para 9", changed)]
+    after = [kept, section("Para 9", f"{WINDFALL.replace('reliable', 'steady')} or so")]
+    assert groups(before, after) == {one(0, 0), Group((1,), ()), Group((), (1,))}
+
+
+def test_a_part_that_was_reworded_is_attached_near_a_pair() -> None:
+    part = " ".join([*FLOOD.split()[:9], "except on hills of chalk"])
+    before = [section("Para 1", f"{ROADS} {HERITAGE}"), section("Para 2", part)]
+    after = [section("Para 1", f"{ROADS} {HERITAGE} {FLOOD}")]
+    assert groups(before, after) == {Group((0, 1), (0,))}
+    filling = [section(f"Para {n}", f"{n} {'word' * n} is said once") for n in range(10, 30)]
+    far = [before[0], *filling, before[1]]
+    assert groups(far, after) >= {one(0, 0), Group((21,), ())}
 
 
 def test_an_empty_revision_has_only_added_sections() -> None:

@@ -91,6 +91,13 @@ def test_a_heading_with_other_words_was_reworded_not_renumbered() -> None:
     assert row.change is Change.REWORDED
 
 
+def test_a_heading_that_got_a_number_was_renumbered() -> None:
+    before = [*revision(HOMES), section("Rural housing", "Rural housing", "Chapter 1")]
+    after = [*revision(HOMES), section("Policy H2", "H2: Rural housing", "Chapter 1")]
+    (row,) = compare(before, after).changed
+    assert (row.change, row.is_reworded) == (Change.RENUMBERED, False)
+
+
 def test_misread_letters_on_many_places_are_no_change() -> None:
     before = revision(*(f"{HOMES} {SHOPS} {TREES} Number{n}." for n in range(40)))
     read = [
