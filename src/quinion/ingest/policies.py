@@ -64,6 +64,10 @@ class PolicyRecords(Protocol):
         """Build the stored records of a revision's chunks."""
         ...
 
+    def to_chunk(self, record: Record) -> SectionChunk:
+        """Restore a chunk from its stored record."""
+        ...
+
 
 class KnowledgeBase:
     """Policies, their revisions, and the chunks of the revisions."""

@@ -126,6 +126,18 @@ class Row:
         sides = [", ".join(one.ref for one in side) for side in (self.before, self.after)]
         return " → ".join(dict.fromkeys(filter(None, sides)))
 
+    @property
+    def size(self) -> int:
+        """The number of characters on both sides."""
+        return sum(len(one.text) for one in (*self.before, *self.after))
+
+    @property
+    def changed_size(self) -> int:
+        """The number of characters on both sides that were added, removed or replaced."""
+        if self.before and self.after:
+            return sum(len(one.before) + len(one.after) for one in self.changes)
+        return self.size
+
     def mirror(self) -> "Row":
         """Return the row in the other direction."""
         return Row(
@@ -156,6 +168,40 @@ class Comparison:
     def reworded(self) -> int:
         """The number of rows with other words, whatever their kind."""
         return sum(row.is_reworded for row in self.rows)
+
+    @cached_property
+    def changed_share(self) -> float:
+        """The share of both texts that was added, removed or replaced, 0 to 1."""
+        size = sum(row.size for row in self.rows)
+        return sum(row.changed_size for row in self.rows) / size if size else 0.0
+
+    def list_within(self, path: tuple[str, ...], *, later: bool) -> list[Row]:
+        """List the rows of a section with all that is inside it, on the later or earlier side.
+
+        Sections of the other side without a counterpart are included if they are inside the
+        section's counterpart.
+        """
+        sides = [(row, *_sides(row, later=later)) for row in self.rows]
+        outer = [
+            other.path
+            for _, here, there in sides
+            if any(one.path == path for one in here)
+            for other in there
+        ]
+        return [
+            row
+            for row, here, there in sides
+            if any(_is_inside(one, path) for one in here)
+            or (not here and any(_is_inside(one, other) for one in there for other in outer))
+        ]
+
+
+def _sides(row: Row, *, later: bool) -> tuple[tuple[SectionText, ...], tuple[SectionText, ...]]:
+    return (row.after, row.before) if later else (row.before, row.after)
+
+
+def _is_inside(section: SectionText, path: tuple[str, ...]) -> bool:
+    return section.path[: len(path)] == path
 
 
 def join_texts(sections: Iterable[SectionText]) -> str:

@@ -150,7 +150,7 @@ class RevisionDraft:
         _check_encodable("notes", self.notes)
         _check_encodable("file_path", self.file_path)
         _check_count("file_size_bytes", self.file_size_bytes)
-        if self.revision_id is not None and not _REVISION_ID.fullmatch(self.revision_id):
+        if self.revision_id is not None and not is_revision_id(self.revision_id):
             raise InvalidInput(
                 f"{self.revision_id!r} is not a revision id. Use letters and digits joined by "
                 "single underscores, like rev_NPPF_2024_12, or leave it out."
@@ -216,6 +216,11 @@ class RevisionUpdate:
         _check_encodable("error", self.error)
         for name in ("file_size_bytes", "page_count", "chunk_count"):
             _check_count(name, getattr(self, name))
+
+
+def is_revision_id(text: str) -> bool:
+    """Check for the form of a revision's id, which no date has."""
+    return _REVISION_ID.fullmatch(text) is not None
 
 
 def check_slug(source: str) -> None:

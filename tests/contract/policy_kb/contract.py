@@ -42,6 +42,8 @@ from tests.contract.tools import NOTHING
 
 FLAGGED, WARNED = {"hidden_text"}, {"warnings"}
 """Additions that are left out where nothing is hidden."""
+COMPARED, CHANGES = {"comparison"}, {"changes"}
+"""Additions that are left out where nothing was to be compared."""
 MISSING = "Missing Authorization header"
 WRONG_FORMAT = "Invalid Authorization header format, expected: Bearer <token>"
 INVALID = "Invalid bearer token"
@@ -122,11 +124,13 @@ CONTRACT = Contract(
         # Additions, which a client of the contract never sends.
         ("search_policy", "more_queries", {"array", "null"}, False, None),
         ("get_policy_section", "from_part", {"integer"}, False, 0),
+        ("get_policy_section", "compare_with", {"string", "null"}, False, None),
         ("list_policy_revisions", "from_revision", {"integer"}, False, 0),
+        ("list_policy_revisions", "changes", {"boolean"}, False, False),
     ],
     answers={
         "search_policy": [SEARCH_KEYS | SEARCH_ADDITIONS, ERROR_KEYS],
-        "get_policy_section": [SECTION_KEYS | SECTION_ADDITIONS | FLAGGED, ERROR_KEYS],
+        "get_policy_section": [SECTION_KEYS | SECTION_ADDITIONS | FLAGGED | COMPARED, ERROR_KEYS],
         "list_policy_documents": [POLICIES_KEYS | POLICIES_ADDITIONS, ERROR_KEYS],
         "list_policy_revisions": [REVISIONS_KEYS | REVISIONS_ADDITIONS, ERROR_KEYS],
         "ingest_policy_revision": [INGEST_KEYS | WARNED, ERROR_KEYS],
@@ -135,7 +139,7 @@ CONTRACT = Contract(
     parts=[
         ("search_policy", "Result", set(RESULT_FIELDS) | FLAGGED),
         ("list_policy_documents", "PolicyEntry", POLICY_KEYS),
-        ("list_policy_revisions", "RevisionEntry", REVISION_KEYS),
+        ("list_policy_revisions", "RevisionEntry", REVISION_KEYS | CHANGES),
     ],
     refusals=REFUSALS,
     refusal=refuse,
@@ -151,6 +155,8 @@ CONTRACT = Contract(
         ("get_policy_section", {"section_ref": "Para 1"}, "source"),
         ("get_policy_section", {"source": "NPPF", "section_ref": 116}, "section_ref"),
         ("get_policy_section", {"source": "X", "section_ref": "1", "page": 1}, "page"),
+        ("get_policy_section", {"source": "X", "section_ref": "1", "compare_with": 1}, "compare_"),
+        ("list_policy_revisions", {"source": "X", "changes": "all"}, "changes"),
         ("list_policy_documents", {"category": "local_plan"}, "category"),
         ("list_policy_revisions", {}, "source"),
         ("list_policy_revisions", {"source": None}, "source"),

@@ -42,6 +42,7 @@ pytestmark = pytest.mark.parametrize("kind", ["sqlite"], indirect=True)
 POLICIES = "policy://policies"
 REVISIONS = "policy://{source}/revisions{?from_revision}"
 SECTION = "policy://{source}/section/{section_ref}{?date,from_part}"
+COMPARISON = "policy://{source}/comparison/{earlier}/{later}{?from_part}"
 REVISION_SECTION = "policy://{source}/revision/{revision_id}/section/{section_ref}{?from_part}"
 
 
@@ -100,7 +101,7 @@ def split(text: str) -> tuple[str, str]:
 
 
 def test_what_can_be_read_is_listed_and_explained(stock: Stock) -> None:
-    assert templates(stock.session) == [REVISIONS, SECTION, REVISION_SECTION]
+    assert templates(stock.session) == [REVISIONS, SECTION, REVISION_SECTION, COMPARISON]
     first, *listed = addresses(stock.session)
     assert first == POLICIES
     assert f"policy://{stock.source}/revisions" in listed
@@ -153,6 +154,7 @@ def test_a_section_of_a_revision_is_what_its_tool_reads(stock: Stock) -> None:
         ("policy://{source}/section/Para%20999", "There is no section 'Para 999' in"),
         ("policy://{source}/section/Para%20115a?date=2020-01-01", "was in force on 2020-01-01"),
         ("policy://{source}/section/Para%20116?date=2018-01-01", "list_policy_revisions lists"),
+        ("policy://{source}/section/Para%20116?date=2018-01-01", "date_before_first_revision"),
         ("policy://{source}/section/Para%20116?date=2019-06-01", "{bare} has that day"),
         ("policy://{source}/section/Para%20116?date=12.3.2024", "YYYY-MM-DD"),
         ("policy://{source}/section/Para%20116?date=", "The date is empty"),
@@ -160,6 +162,14 @@ def test_a_section_of_a_revision_is_what_its_tool_reads(stock: Stock) -> None:
         ("policy://{source}/section/Para%20116?from_part=x", "from_part: .* valid integer"),
         ("policy://{source}/revision/rev_1/section/Para%20116", "has no revision 'rev_1'. It has"),
         ("policy://{source}/revision/{bare}/section/Para%201", "has no text. Ingest it with"),
+        ("policy://{source}/comparison/{old}/{old}", "Both are {old} of"),
+        ("policy://{source}/comparison/{bare}/{old}", "has no text. Ingest it with"),
+        ("policy://{source}/comparison/2018-01-01/{old}", "date_before_first_revision"),
+        ("policy://{source}/comparison/2019-06-01/{old}", "{bare} has that day"),
+        ("policy://{source}/comparison/12.3.2024/{old}", "YYYY-MM-DD"),
+        ("policy://{source}/comparison/rev_1/{old}", "has no revision 'rev_1'. It has"),
+        ("policy://{source}/comparison/2023-10-01/2025-01-01?from_part=99", "has 22 parts"),
+        ("policy://NOTHING/comparison/2023-10-01/2025-01-01", "NOTHING"),
         ("policy://{source}", r"Unknown resource: .* policy://\{source\}/revisions"),
     ],
 )
@@ -167,10 +177,30 @@ def test_a_resource_that_is_not_there_says_what_to_do(
     stock: Stock, address: str, words: str
 ) -> None:
     def fill_in(text: str) -> str:
-        return text.replace("{source}", stock.source).replace("{bare}", stock.bare)
+        named = {"{source}": stock.source, "{bare}": stock.bare, "{old}": stock.old}
+        for name, value in named.items():
+            text = text.replace(name, value)
+        return text
 
     message = refused(stock.session, fill_in(address))
     assert re.search(words if "Unknown" in words else fill_in(words), message), message
+
+
+def test_a_comparison_of_two_revisions_is_markdown(stock: Stock) -> None:
+    def compare(earlier: str, later: str) -> str:
+        address = f"policy://{stock.source}/comparison/{earlier}/{later}"
+        return read(stock.session, address, "text/markdown")
+
+    text = compare(stock.old, stock.new)
+    assert text.startswith(f"# What changed in {stock.source}\n")
+    assert "| reworded | 21 |" in text
+    assert "| unchanged | 3 |" in text
+    assert "## Para 101\n\nReworded, a date changed. Page 3 → 3." in text
+    assert "in the ~~September 2023~~ **December 2024** edition." in text
+    assert compare("2023-10-01", "2025-01-01") == text
+    end = compare(stock.old, f"{stock.new}?from_part=21")
+    assert end.startswith("## Para 120")
+    assert text.endswith(end)
 
 
 def test_sources_revisions_and_dates_complete(stock: Stock) -> None:
@@ -207,6 +237,7 @@ def test_the_prompts_name_the_tools_and_what_was_asked(session: Session) -> None
     assert prompts(session) == {
         "text_in_force": {"date": True, "topic": True, "source": False},
         "compare_revisions": dict.fromkeys(("source", "section_ref", "earlier", "later"), True),
+        "what_changed": dict.fromkeys(("source", "earlier", "later"), True),
     }
     text = fill(session, "text_in_force", date="2024-03-15", topic="cycle parking", source="NPPF")
     assert "what NPPF says about the following on 2024-03-15: cycle parking" in text
@@ -226,7 +257,10 @@ def test_the_prompts_name_the_tools_and_what_was_asked(session: Session) -> None
         later="2025-01-01",
     )
     assert "Para 116 of NPPF as it was in force on 2024-01-01" in text
-    assert 'get_policy_section(source="NPPF", section_ref="Para 116", revision_id=...)' in text
+    assert 'section_ref="Para 116", revision_id=<that of 2025-01-01>, compare_with="2024-' in text
+    text = fill(session, "what_changed", source="NPPF", earlier="2024-01-01", later="2025-01-01")
+    assert 'list_policy_revisions(source="NPPF", changes=true)' in text
+    assert "`policy://NPPF/comparison/2024-01-01/2025-01-01`" in text
 
 
 @pytest.mark.parametrize(
@@ -240,7 +274,17 @@ def test_the_prompts_name_the_tools_and_what_was_asked(session: Session) -> None
             {"source": "A", "section_ref": "1", "earlier": "2024-03-15", "later": "2024-03-15"},
             "must be before",
         ),
-        ("compare_prices", {}, "The prompts are: text_in_force, compare_revisions."),
+        (
+            "what_changed",
+            {"source": "A", "earlier": "2025-03-15", "later": "2024-03-15"},
+            "must be before",
+        ),
+        ("what_changed", {"source": " ", "earlier": "2024-03-15", "later": "2025-03-15"}, "empty"),
+        (
+            "compare_prices",
+            {},
+            "The prompts are: text_in_force, compare_revisions, what_changed.",
+        ),
     ],
 )
 def test_a_prompt_with_a_wrong_argument_says_so(

@@ -8,10 +8,16 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, Field
 
+from quinion.model.comparison import Row
 from quinion.model.policy import Policy, Revision
 from quinion.model.record import Hit
 from quinion.servers.base import Answer
 from quinion.servers.invisible_text import HiddenText, Warnings
+from quinion.servers.policy_kb.changes import NamedRevision, RevisionChanges, SectionComparison
+
+
+def _is_missing(value: object) -> bool:
+    return value is None
 
 
 class Failed(BaseModel):
@@ -87,6 +93,11 @@ class Section(BaseModel):
         "of the call that goes on from here; null when this is the end.",
     )
     hidden_text: HiddenText = False
+    comparison: SectionComparison | None = Field(
+        default=None,
+        exclude_if=_is_missing,
+        description="Addition, with `compare_with` only: what changed between the revisions.",
+    )
 
 
 class PolicyEntry(BaseModel):
@@ -124,6 +135,11 @@ class RevisionEntry(BaseModel):
     effective_to: str | None
     status: str
     chunk_count: int
+    changes: RevisionChanges | None = Field(
+        default=None,
+        exclude_if=_is_missing,
+        description="Addition, with `changes` only: what changed since the revision before.",
+    )
 
     @classmethod
     def of(cls, revision: Revision) -> "RevisionEntry":
@@ -173,6 +189,17 @@ class Removed(BaseModel):
     chunks_removed: int
 
 
+class Compared(BaseModel):
+    """Two revisions, compared by section, for `quinion policy diff`."""
+
+    status: Literal["success"] = "success"
+    source: str
+    before: NamedRevision
+    after: NamedRevision
+    rows: list[Row]
+    next_row: int | None
+
+
 class Followed(BaseModel):
     """The dates on stored texts are those of the registry."""
 
@@ -185,4 +212,5 @@ PoliciesAnswer = Answer[Annotated[Policies | Failed, Field(discriminator="status
 RevisionsAnswer = Answer[Annotated[Revisions | Failed, Field(discriminator="status")]]
 IngestAnswer = Answer[Annotated[Ingested | Failed, Field(discriminator="status")]]
 RemoveAnswer = Answer[Annotated[Removed | Failed, Field(discriminator="status")]]
+CompareAnswer = Answer[Annotated[Compared | Failed, Field(discriminator="status")]]
 FollowAnswer = Answer[Annotated[Followed | Failed, Field(discriminator="status")]]

@@ -6,9 +6,10 @@ from datetime import UTC, date, datetime
 from quinion.concurrency import in_thread
 from quinion.errors import RevisionMissing
 from quinion.ingest.policies import KnowledgeBase
-from quinion.model.policy import Revision
+from quinion.model.dates import parse_date
+from quinion.model.policy import Revision, is_revision_id
 from quinion.model.record import Hit
-from quinion.model.revisions import latest_effective, resolve
+from quinion.model.revisions import latest_effective, newest_first, resolve
 from quinion.search import semantic
 from quinion.search.query import check_query
 from quinion.servers.policy_kb.records import CHUNKS, filter_in_force, filter_sources
@@ -81,6 +82,43 @@ async def find_in_force(knowledge: KnowledgeBase, source: str, day: date) -> Rev
     if found.unready:
         why = f" {found.unready.revision_id} has that day, and its text is not ingested."
     raise RevisionMissing(
-        f"No text of {source} was in force on {day}.{why} "
+        f"No text of {source} was in force on {day} ({found.reason}).{why} "
         "list_policy_revisions lists the dates of each."
     )
+
+
+async def find_named(knowledge: KnowledgeBase, source: str, name: str) -> Revision:
+    """Find a revision by its id, or the one in force on a day by `YYYY-MM-DD`.
+
+    Raises:
+        PolicyMissing, RevisionMissing: there is no such policy or revision.
+        InvalidDate: it is neither an id nor a date.
+    """
+    if is_revision_id(name):
+        return await find_revision(knowledge, source, name)
+    return await find_in_force(knowledge, source, parse_date(name))
+
+
+async def find_pair(
+    knowledge: KnowledgeBase, source: str, before: str | None, after: str | None
+) -> tuple[Revision, Revision]:
+    """Find two revisions to compare, by ids or dates; those left out are the newest with a text.
+
+    Raises:
+        PolicyMissing, RevisionMissing: there is no such policy or revision.
+        InvalidDate: a name is neither an id nor a date.
+    """
+    registry = await knowledge.registry()
+    listed = await in_thread(registry.list_revisions, source)
+    ready = [one for one in newest_first(listed) if one.is_ready and one.chunk_count]
+    later = await find_named(knowledge, source, after) if after else next(iter(ready), None)
+    if before:
+        earlier: Revision | None = await find_named(knowledge, source, before)
+    else:
+        earlier = next((one for one in ready if one != later), None)
+    if earlier is None or later is None:
+        raise RevisionMissing(
+            f"{source} has {len(ready)} revisions with a text, and a comparison needs two. "
+            "list_policy_revisions lists them; ingest_policy_revision ingests a text."
+        )
+    return earlier, later

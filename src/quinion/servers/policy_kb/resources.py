@@ -17,11 +17,13 @@ from quinion.servers.policy_kb.answers import Policies, PolicyEntry, Revisions, 
 from quinion.servers.policy_kb.listing import find_revisions, list_policies, list_revisions
 from quinion.servers.policy_kb.lookup import find_in_force, find_revision
 from quinion.servers.policy_kb.section import list_sections, read_section
+from quinion.servers.policy_kb.whole_comparison import write_comparison
 from quinion.servers.resources import add_continuation, fill_uri
 
 POLICIES = "policy://policies"
 REVISIONS = "policy://{source}/revisions{?from_revision}"
 SECTION = "policy://{source}/section/{section_ref}{?date,from_part}"
+COMPARISON = "policy://{source}/comparison/{earlier}/{later}{?from_part}"
 REVISION_SECTION = "policy://{source}/revision/{revision_id}/section/{section_ref}{?from_part}"
 
 Offset = Annotated[int, Field(ge=0)]
@@ -82,8 +84,28 @@ def add_resources(server: ContractServer, knowledge: KnowledgeBase) -> None:
         names = {"source": source, "revision_id": revision_id, "section_ref": section_ref}
         return _format_section(part, revision, REVISION_SECTION, names)
 
+    _add_comparison(server, knowledge)
     _add_prompts(server)
     _add_names(server, knowledge)
+
+
+def _add_comparison(server: ContractServer, knowledge: KnowledgeBase) -> None:
+    """Register the comparison of two revisions."""
+
+    @server.resource(
+        COMPARISON,
+        title="What changed between two revisions",
+        description="Every section that changed between two revisions, each named by its ID or by "
+        "a day it was in force (YYYY-MM-DD), with the changed words marked. When it is too long "
+        "for one answer, the last line says where it goes on.",
+        mime_type="text/markdown",
+    )
+    async def comparison(source: str, earlier: str, later: str, from_part: Offset = 0) -> str:
+        text, following = await write_comparison(knowledge, source, earlier, later, from_part)
+        if following is None:
+            return text
+        names = {"source": source, "earlier": earlier, "later": later}
+        return add_continuation(text, fill_uri(COMPARISON, **names, from_part=following))
 
 
 def _add_names(server: ContractServer, knowledge: KnowledgeBase) -> None:
@@ -131,6 +153,11 @@ def _add_prompts(server: ContractServer) -> None:
     ) -> str:
         """Find out what changed in a section of a policy between two days."""
         return prompts.compare_revisions(source, section_ref, earlier, later)
+
+    @server.prompt(title="What changed between two dates")
+    def what_changed(source: Source, earlier: Date, later: Date) -> str:
+        """Find out what changed in a whole policy between two days, the weightiest first."""
+        return prompts.what_changed(source, earlier, later)
 
 
 async def _find(knowledge: KnowledgeBase, source: str, date: str | None) -> Revision:

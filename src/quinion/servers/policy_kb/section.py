@@ -14,6 +14,7 @@ from quinion.model.section import SectionChunk
 from quinion.servers.policy_kb.answers import Section
 from quinion.servers.policy_kb.lookup import find_revision
 from quinion.servers.policy_kb.records import CHUNKS, select_revision, to_chunk
+from quinion.servers.policy_kb.section_comparison import compare_section
 from quinion.servers.response_size import how_many_fit
 
 MAX_SUGGESTIONS = 5
@@ -26,12 +27,14 @@ async def read_section(
     section_ref: str,
     revision_id: str | None,
     from_part: int,
+    compare_with: str | None = None,
 ) -> Section:
-    """Read a section with all its subsections.
+    """Read a section with all its subsections, compared with another revision if one is named.
 
     Raises:
         PolicyMissing, RevisionMissing: there is no such policy or revision.
-        InvalidInput: `from_part` is past the last part.
+        InvalidInput, InvalidDate: `from_part` is past the last part, or `compare_with` is neither
+            another revision nor a date.
         SectionMissing: the revision has no such section; the message suggests similar ones.
     """
     revision = await find_revision(knowledge, source, revision_id)
@@ -43,6 +46,13 @@ async def read_section(
         raise InvalidInput(f"from_part is {from_part}, but {section_ref} has {len(named)} parts.")
     rest = named[from_part:]
     count = max(1, how_many_fit([chunk.text for chunk in rest]))
+    comparison = None
+    if compare_with is not None:
+        compared = await compare_section(knowledge, revision, section_ref, compare_with)
+        comparison = compared.describe(rest[:count], is_first=not from_part)
+        while comparison.truncated and count > 1:
+            count //= 2
+            comparison = compared.describe(rest[:count], is_first=not from_part)
     part = rest[:count]
     return Section(
         source=source,
@@ -53,6 +63,7 @@ async def read_section(
         page_numbers=sorted({page for chunk in part for page in chunk.pages}),
         next_part=from_part + count if count < len(rest) else None,
         hidden_text=any(chunk.has_hidden for chunk in part),
+        comparison=comparison,
     )
 
 

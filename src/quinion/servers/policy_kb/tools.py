@@ -21,6 +21,7 @@ from quinion.servers.base import (
 )
 from quinion.servers.invisible_text import warn
 from quinion.servers.policy_kb.answers import (
+    CompareAnswer,
     FollowAnswer,
     Followed,
     Found,
@@ -38,6 +39,7 @@ from quinion.servers.policy_kb.answers import (
 from quinion.servers.policy_kb.listing import list_policies, list_revisions
 from quinion.servers.policy_kb.lookup import search
 from quinion.servers.policy_kb.section import read_section
+from quinion.servers.policy_kb.whole_comparison import compare_revisions
 from quinion.servers.response_size import how_many_fit
 
 MAX_RESULTS = 1000
@@ -112,14 +114,23 @@ def make_tools(knowledge: KnowledgeBase) -> list[Tool]:
         from_part: Annotated[
             int, Field(ge=0, description="Go on from here: `next_part` of the last answer.")
         ] = 0,
+        compare_with: Annotated[
+            Name | None,
+            Field(
+                description="Another revision to compare the section with: its ID, or YYYY-MM-DD "
+                "for the one in force on that day."
+            ),
+        ] = None,
     ) -> SectionAnswer:
         """Read a section of a policy, whole, with its page numbers.
 
         A section that has others inside it (a chapter) comes with all of them. A very long one
-        comes in parts: when `next_part` is not null, call again with it as `from_part`.
+        comes in parts: when `next_part` is not null, call again with it as `from_part`. With
+        `compare_with`, `comparison` has the section's counterpart in the other revision, even if
+        it was renumbered or moved, and the words that differ.
         """
         return SectionAnswer(
-            await read_section(knowledge, source, section_ref, revision_id, from_part)
+            await read_section(knowledge, source, section_ref, revision_id, from_part, compare_with)
         )
 
     async def list_policy_documents() -> PoliciesAnswer:
@@ -132,13 +143,19 @@ def make_tools(knowledge: KnowledgeBase) -> list[Tool]:
             int,
             Field(ge=0, description="Go on from here: `next_revision` of the last answer."),
         ] = 0,
+        changes: Annotated[
+            bool,
+            Field(description="Add what changed in each revision since the one before."),
+        ] = False,
     ) -> RevisionsAnswer:
         """List the revisions of a policy, newest first, with the dates they were in force.
 
         A very long list comes in parts: when `next_revision` is not null, call again with it as
         `from_revision`. `revision_count` is always that of the whole list.
         """
-        return RevisionsAnswer(await list_revisions(knowledge, source, from_revision))
+        return RevisionsAnswer(
+            await list_revisions(knowledge, source, from_revision, changes=changes)
+        )
 
     async def ingest_policy_revision(
         source: Source,
@@ -195,7 +212,22 @@ def make_cli_tools(knowledge: KnowledgeBase) -> list[Tool]:
         await knowledge.sync()
         return FollowAnswer(Followed())
 
-    return [make_tool(bring_into_step, title="Follow the registry", read_only=False)]
+    async def compare_policy_revisions(
+        source: Source,
+        before: Name | None = None,
+        after: Name | None = None,
+        section_ref: Name | None = None,
+        from_row: Annotated[int, Field(ge=0)] = 0,
+    ) -> CompareAnswer:
+        """Compare two revisions, named by their ids or dates, by default the two newest."""
+        return CompareAnswer(
+            await compare_revisions(knowledge, source, before, after, section_ref, from_row)
+        )
+
+    return [
+        make_tool(bring_into_step, title="Follow the registry", read_only=False),
+        make_tool(compare_policy_revisions, title="Compare two revisions", read_only=True),
+    ]
 
 
 def _cut_to_fit(queries: list[str], found: list[list[Result]]) -> list[list[Result]]:
