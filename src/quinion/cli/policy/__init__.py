@@ -7,7 +7,7 @@ that holds the home.
 
 import typer
 
-from quinion.cli.policy import policy_registry, texts
+from quinion.cli.policy import diff, policy_registry, texts
 
 app = typer.Typer(
     help="Manage policies, their revisions and texts.",
@@ -26,5 +26,6 @@ app.command("reindex")(texts.reindex)
 app.command("remove")(texts.remove)
 app.command("resolve")(policy_registry.resolve)
 app.command("snapshot")(policy_registry.snapshot)
+app.command("diff")(diff.diff)
 app.command("check")(texts.check)
 app.command("seed")(texts.seed)

@@ -3,7 +3,7 @@
 Imports are inside the functions, to keep `--help` and shell completion fast.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
 from datetime import date
@@ -13,6 +13,7 @@ import typer
 
 from quinion.errors import QuinionError
 from quinion.model.dates import parse_date
+from quinion.model.policy import Revision
 from quinion.model.revisions import Plan
 from quinion.settings import Settings
 
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
 
 Source = Annotated[str, typer.Argument(help="Source slug, e.g. NPPF.")]
 RevisionId = Annotated[str, typer.Argument(help="Revision ID, e.g. rev_NPPF_2024_12.")]
+
+_COMPARABLE = 2
 
 
 @contextmanager
@@ -73,6 +76,22 @@ def update_chunk_dates(plan: Plan) -> None:
     """Update the dates stored with the chunks now, not at the next dated search."""
     if any(revision.chunk_count for revision in (plan.revision, *plan.others)):
         call_tool("bring_into_step", {})
+
+
+def find_changed_shares(source: str, revisions: Sequence[Revision]) -> dict[str, float]:
+    """Return which share of its text changed in each revision, where two have a text."""
+    if sum(bool(revision.chunk_count) for revision in revisions) < _COMPARABLE:
+        return {}
+    shares = {}
+    following: int | None = 0
+    while following is not None:
+        arguments = {"source": source, "from_revision": following, "changes": True}
+        answer = call_tool("list_policy_revisions", arguments)
+        for entry in answer["revisions"]:
+            if entry["changes"]["changed_share"] is not None:
+                shares[entry["revision_id"]] = entry["changes"]["changed_share"]
+        following = answer["next_revision"]
+    return shares
 
 
 def parse_end(text: str | None) -> date | None:

@@ -12,6 +12,7 @@ from quinion.cli.policy.calls import (
     Source,
     describe_shortened,
     dump_plan,
+    find_changed_shares,
     open_policies,
     parse_end,
     update_chunk_dates,
@@ -88,7 +89,7 @@ def list_policies(json: Json = False) -> None:
 
 
 def list_revisions(source: Source, json: Json = False) -> None:
-    """List the revisions of a policy, with a timeline.
+    """List the revisions of a policy, with a timeline of them and of how much each changed.
 
     Example: quinion policy revisions NPPF
     """
@@ -109,7 +110,8 @@ def list_revisions(source: Source, json: Json = False) -> None:
         table.add_row(r.revision_id, label, r.period, r.status, str(r.chunk_count))
     console = Console()
     console.print(table if revisions else f"{source} has no revisions. See: quinion policy revise")
-    for line in draw_timeline(revisions, datetime.now(UTC).date(), console.width):
+    shares = find_changed_shares(source, revisions)
+    for line in draw_timeline(revisions, datetime.now(UTC).date(), console.width, shares):
         console.print(line, highlight=False, markup=False)
 
 

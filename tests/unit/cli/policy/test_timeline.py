@@ -138,3 +138,10 @@ def test_a_revision_that_ends_in_the_far_future_can_be_drawn(end: date) -> None:
 
 def test_a_revision_of_the_distant_past_can_be_drawn() -> None:
     assert "█" in draw(revision("Old", date(1, 1, 1), date(2, 1, 1)), NEW)[0]
+
+
+def test_a_share_of_changed_text_is_written_behind_its_bar() -> None:
+    lines = list(draw_timeline([OLD, NEW], TODAY, WIDTH, {NEW.revision_id: 0.126}))
+    assert lines[1].endswith("  13% changed")
+    assert "changed" not in lines[0]
+    assert max(map(len, lines)) <= WIDTH
