@@ -13,7 +13,7 @@ from mcp import Client
 
 from quinion.concurrency import in_thread
 from quinion.daemon.client import HolderWait, find
-from quinion.daemon.jsonrpc_stream import Lines, exchange
+from quinion.daemon.jsonrpc_stream import LineStream, exchange
 from quinion.daemon.socket_server import open_socket_server
 from quinion.engine import open_engine
 from quinion.errors import HomeInUse, QuinionError
@@ -47,7 +47,7 @@ async def _attach(settings: Settings, entry: Entry, stack: AsyncExitStack) -> Cl
     if link is None:
         return None
     stream = await stack.enter_async_context(await UNIXSocketStream.from_socket(link))
-    return await stack.enter_async_context(Client(exchange(Lines(stream))))
+    return await stack.enter_async_context(Client(exchange(LineStream(stream))))
 
 
 async def _open(settings: Settings, entry: Entry, stack: AsyncExitStack) -> Client | None:

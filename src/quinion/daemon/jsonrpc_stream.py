@@ -19,7 +19,7 @@ CONNECTION_LOST = (anyio.BrokenResourceError, anyio.ClosedResourceError)
 Watch = Callable[[JSONRPCMessage], None]
 
 
-class Lines:
+class LineStream:
     """A byte stream, read line by line."""
 
     def __init__(self, stream: ByteStream) -> None:
@@ -46,7 +46,7 @@ class Lines:
 
 @asynccontextmanager
 async def exchange(
-    lines: Lines, on_read: Watch | None = None, on_written: Watch | None = None
+    lines: LineStream, on_read: Watch | None = None, on_written: Watch | None = None
 ) -> AsyncIterator[TransportStreams]:
     """Streams of MCP messages over `lines`; the callbacks see each message read or written."""
     received, read = anyio.create_memory_object_stream[SessionMessage | Exception]()

@@ -26,7 +26,7 @@ from mcp.types import (
 from quinion import __version__
 from quinion.concurrency import as_raised
 from quinion.daemon.handshake import Hello, Reply
-from quinion.daemon.jsonrpc_stream import CONNECTION_LOST, Lines, exchange
+from quinion.daemon.jsonrpc_stream import CONNECTION_LOST, LineStream, exchange
 from quinion.engine import Engine
 from quinion.errors import HomeInUse, InvalidInput, QuinionError
 from quinion.servers.base import ContractServer
@@ -123,13 +123,13 @@ class SocketServer:
         """Serve one client until it disconnects; its errors do not affect other clients."""
         try:
             async with stream:
-                await self._handshake(Lines(stream))
+                await self._handshake(LineStream(stream))
         except CONNECTION_LOST:
             pass
         except Exception:
             log.exception("connection to a client failed")
 
-    async def _handshake(self, lines: Lines) -> None:
+    async def _handshake(self, lines: LineStream) -> None:
         line = None
         with anyio.move_on_after(HANDSHAKE_S):
             line = await lines.read()
@@ -186,7 +186,7 @@ class SocketServer:
             raise InvalidInput(f"Invalid settings in the handshake ({error}).") from error
         return self.server(find_server(hello.server), settings)
 
-    async def _serve(self, server: ContractServer, lines: Lines) -> None:
+    async def _serve(self, server: ContractServer, lines: LineStream) -> None:
         client = id(lines)
 
         def on_read(message: JSONRPCMessage) -> None:
