@@ -7,12 +7,13 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from quinion.errors import BadSetting, InvalidInput, QuinionError
-from quinion.servers.auth import Refusal
-from quinion.servers.calls import CallObserver
 from quinion.telemetry.metrics import CallMetrics
 
 if TYPE_CHECKING:
+    # Types only: a stdio relay imports this module, and mcp and Starlette double its memory.
     from mcp.server.mcpserver import MCPServer
+
+    from quinion.servers.auth import Refusal
 
 NAME = "mistral-ocr"
 KEY = "MISTRAL_API_KEY"
@@ -55,6 +56,8 @@ def build() -> "tuple[MCPServer[Any], CallMetrics]":
     # Imported after the settings are checked, because it takes a second.
     from mistral_ocr_mcp.server import OcrServer  # noqa: PLC0415
 
+    from quinion.servers.calls import CallObserver  # noqa: PLC0415
+
     server, calls = OcrServer(settings), CallMetrics(NAME)
     server.middleware.append(CallObserver(calls, TOOLS.__contains__))
     return server, calls
@@ -72,7 +75,7 @@ def serve_stdio() -> None:
     serve()
 
 
-def word_refusal(_: Refusal) -> str:
+def word_refusal(_: "Refusal") -> str:
     """Return the 401 message; the contract does not prescribe one."""
     return "Missing or invalid authentication token"
 
