@@ -17,6 +17,7 @@ from quinion.embed.base import Vectors
 from quinion.framing import Frame
 from quinion.ingest import documents
 from quinion.ingest.engine_resources import Resources
+from quinion.ingest.foreign_text import check_language
 from quinion.ingest.library.library import Library
 from quinion.ingest.library.records import (
     CONTENT,
@@ -107,6 +108,7 @@ class DocumentAdder:
             counts=count_types(elements),
         )
         document = await self._store(source, draft, reading.pages, elements)
+        check_language(source.path.name, (page.text for page in reading.pages))
         return document, count_hidden_by_page(reading.pages)
 
     async def _store(
