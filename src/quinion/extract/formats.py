@@ -160,6 +160,8 @@ def by_extension(formats: Iterable[FileFormat]) -> dict[str, FileFormat]:
     return {extension: one for one in formats for extension in one.extensions}
 
 
+OFFICE = by_extension([WORD, SLIDES, WEB, EPUB, WORKBOOK, TABLE, MAIL])
+"""Formats that the document library converts to PDF, by extension."""
 INDEXED = by_extension(one for one in FORMATS if one is not IMAGE)
 """Formats that are indexed from folders, by extension: all with text of their own."""
 
