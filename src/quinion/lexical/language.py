@@ -18,6 +18,8 @@ MIN_SHARE = 0.03
 others (Korean, placeholder Latin) 0.003 or less. Samples of seven languages have at most 0.02."""
 MIN_LETTERS = 600
 """A shorter text is not judged: a table or a title may have no function word."""
+MIN_WORDS = 12
+"""A text with fewer different words is filler, a list of codes or a damaged text layer."""
 MOST = 0.5
 
 _TOKEN = re.compile(r"[^\W\d_]+")
@@ -32,7 +34,7 @@ def is_mostly_foreign(texts: Iterable[str]) -> bool:
     for text in _join(texts):
         words = _TOKEN.findall(text.casefold())
         letters = sum(map(len, words))
-        if letters >= MIN_LETTERS:
+        if letters >= MIN_LETTERS and len(set(words)) >= MIN_WORDS:
             judged += letters
             if sum(word in FUNCTION_WORDS for word in words) < MIN_SHARE * len(words):
                 foreign += letters

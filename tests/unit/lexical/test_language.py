@@ -17,8 +17,11 @@ OTHERS = {
     "doués de raison et de conscience et doivent agir dans un esprit de fraternité. ",
     "Danish": "Alle mennesker er født frie og lige i værdighed og rettigheder. De er udstyret med "
     "fornuft og samvittighed, og de bør handle mod hverandre i en broderskabets ånd. ",
-    "Russian": "Все люди рождаются свободными и равными в своем достоинстве и правах. ",
-    "Chinese": "人人生而自由，在尊严和权利上一律平等。他们赋有理性和良心。 ",
+    "Russian": "Все люди рождаются свободными и равными в своем достоинстве и правах. Они наделены "
+    "разумом и совестью и должны поступать в отношении друг друга в духе братства. ",
+    "Chinese": "人人生而自由，在尊严和权利上一律平等。他们赋有理性和良心，"
+    "并应以兄弟关系的精神相对待。"
+    "人人有资格享有本宣言所载的一切权利和自由，不分种族、肤色、性别、语言、宗教、政治或其他见解、国籍。",
 }
 
 
@@ -45,6 +48,10 @@ def test_most_of_a_document_decides(foreign: int, expected: bool) -> None:
 def test_a_short_text_is_not_judged() -> None:
     assert not is_mostly_foreign([OTHERS["German"][: MIN_LETTERS // 2]])
     assert not is_mostly_foreign([])
+
+
+def test_filler_is_not_judged() -> None:
+    assert not is_mostly_foreign(["lorem ipsum 17; " * 200])
 
 
 def test_short_parts_are_judged_together() -> None:
