@@ -50,6 +50,7 @@ class FileFormat:
     `name` is what DocVec reports as `file_format`, and `title` stands in errors about the content.
     `signatures` describe contents by their first bytes. A file with the signature of another format
     is refused; `is_strict` also refuses a file without one of its own. Text has no signatures.
+    Formats of code and tables are not `is_prose`: they have few words of a language.
     """
 
     name: str
@@ -59,6 +60,7 @@ class FileFormat:
     has_pages: bool = False
     signatures: Mapping[bytes, str] = field(default_factory=dict, hash=False)
     is_strict: bool = False
+    is_prose: bool = True
 
     def open_pages(self, path: Path, max_pixels: int) -> AbstractContextManager[PageFile]:
         """Open a file with pages.
@@ -110,7 +112,7 @@ IMAGE = FileFormat(
 )
 MARKDOWN = FileFormat("markdown", (".md",), "quinion.extract.textfile")
 TEXT = FileFormat("text", (".txt",), "quinion.extract.textfile")
-CODE = FileFormat("code", (".py",), "quinion.extract.textfile")
+CODE = FileFormat("code", (".py",), "quinion.extract.textfile", is_prose=False)
 _OFFICE = "quinion.extract.office"
 _ZIP = b"PK"
 WORD = FileFormat(
@@ -144,9 +146,10 @@ WORKBOOK = FileFormat(
     "an Excel workbook",
     signatures={_ZIP: "an Excel workbook"},
     is_strict=True,
+    is_prose=False,
 )
 WEB = FileFormat("html", (".html", ".htm"), f"{_OFFICE}.reflowable")
-TABLE = FileFormat("csv", (".csv",), f"{_OFFICE}.table")
+TABLE = FileFormat("csv", (".csv",), f"{_OFFICE}.table", is_prose=False)
 MAIL = FileFormat("eml", (".eml",), f"{_OFFICE}.mail")
 
 FORMATS = (PDF, IMAGE, MARKDOWN, TEXT, CODE, WORD, SLIDES, WEB, EPUB, WORKBOOK, TABLE, MAIL)
@@ -157,6 +160,8 @@ def by_extension(formats: Iterable[FileFormat]) -> dict[str, FileFormat]:
     return {extension: one for one in formats for extension in one.extensions}
 
 
+OFFICE = by_extension([WORD, SLIDES, WEB, EPUB, WORKBOOK, TABLE, MAIL])
+"""Formats that the document library converts to PDF, by extension."""
 INDEXED = by_extension(one for one in FORMATS if one is not IMAGE)
 """Formats that are indexed from folders, by extension: all with text of their own."""
 

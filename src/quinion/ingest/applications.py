@@ -21,6 +21,7 @@ from quinion.errors import DocumentMissing, NoChunks, NoContent
 from quinion.extract.formats import IMAGE, PDF, by_extension
 from quinion.ingest.documents import ExtractedDocument
 from quinion.ingest.engine_resources import Resources
+from quinion.ingest.foreign_text import check_language
 from quinion.ingest.progress import Progress
 from quinion.ingest.source import Source, open_source
 from quinion.ingest.streaming import read_and_embed
@@ -52,11 +53,15 @@ class IngestedDocument:
 
 @dataclass(frozen=True, slots=True)
 class NewDocument:
-    """Outcome: the document was stored; `hidden` counts invisible characters by page number."""
+    """Outcome: the document was stored.
+
+    `hidden` counts invisible characters by page number; `is_foreign`: most is not in English.
+    """
 
     document: IngestedDocument
     text: str
     hidden: Mapping[int, int]
+    is_foreign: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,7 +149,8 @@ class ApplicationIngestion:
             draft = _draft_document(source, application_ref, document_type, reading, len(chunks))
             text = join_pages(reading.pages)
             document = await self._store(draft, text, chunks, vectors)
-            return NewDocument(document, text, count_hidden_by_page(reading.pages))
+            is_foreign = check_language(source.path.name, (page.text for page in reading.pages))
+            return NewDocument(document, text, count_hidden_by_page(reading.pages), is_foreign)
 
     async def delete(self, document_id: str) -> None:
         """Delete a document with its registry record and all chunks.

@@ -15,6 +15,7 @@ from quinion.chunk.sections.split import chunk_sections
 from quinion.concurrency import KeyedLock, in_thread
 from quinion.errors import ExtractionFailed, NoContent, QuinionError
 from quinion.ingest import documents as pipeline
+from quinion.ingest.foreign_text import check_language
 from quinion.ingest.policies import KnowledgeBase
 from quinion.ingest.progress import Progress
 from quinion.ingest.source import Source, open_source
@@ -111,6 +112,7 @@ class RevisionIngestion:
                 registry.update_revision(policy.source, revision_id, done)
 
             await resources.collections.write(replace_chunks)
+        check_language(file.path.name, (page.text for page in pages))
         return IngestedRevision(len(chunks), len(pages), document_method(pages), hidden)
 
 

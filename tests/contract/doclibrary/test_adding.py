@@ -160,7 +160,7 @@ def locked(folder: Path) -> Path:
         (missing, "File not found: "),
         (lambda folder: folder, "is a folder"),
         (lambda _: Path("notes.pdf"), "Give the absolute path"),
-        (text_file, "Unsupported file type: '.txt'. Supported are: .pdf."),
+        (text_file, "Unsupported file type: '.txt'. Supported are: .csv, .docx,"),
         (not_a_pdf, "page.pdf"),
         (empty_file, "empty.pdf"),
         (damaged, "half.pdf"),

@@ -46,7 +46,7 @@ def test_results_are_filtered_by_slide_sheet_and_message(empty: Session, folder:
     index_all(empty, folder)
     for filters, name in (
         ({"slide": {"$gte": 2}}, "b.pptx"),
-        ({"sheet": "Cycling", "end_row": 2}, "e.xlsx"),
+        ({"sheet": "Cycling", "start_row": 1, "end_row": 2}, "e.xlsx"),
         ({"message": "Cycling"}, "g.eml"),
     ):
         assert files_found(empty, QUESTION, filters=filters) == [name]

@@ -30,7 +30,9 @@ Slug = Annotated[str, typer.Argument(help="Slug of the document; see `quinion li
 
 @app.command()
 def add(
-    paths: Annotated[list[Path], typer.Argument(metavar="PATH...", help="PDF files or folders.")],
+    paths: Annotated[
+        list[Path], typer.Argument(metavar="PATH...", help="PDF, office or web files, or folders.")
+    ],
     json: Json = False,
 ) -> None:
     """Add PDFs with their text, figures, tables and equations.
@@ -42,7 +44,7 @@ def add(
 
     files = find_documents(paths, EXTENSIONS)
     if not files:
-        raise InvalidInput(f"No PDF found in {', '.join(map(str, paths))}.")
+        raise InvalidInput(f"No PDF, office or web file found in {', '.join(map(str, paths))}.")
     answers = calls.add_files(files)
     if json:
         print_json([{"file": str(file), **answer} for file, answer in answers.items()])

@@ -34,6 +34,7 @@ from quinion.ingest.folders.file_reader import File, read_chunks
 from quinion.ingest.folders.folder_index import FolderIndex
 from quinion.ingest.folders.plan import make_plan
 from quinion.ingest.folders.scan import check_folder, find_files, is_missing
+from quinion.ingest.foreign_text import check_language
 from quinion.ingest.progress import Progress, no_progress
 from quinion.ingest.source import Digests, Source, open_source
 from quinion.model.chunk import FileChunk
@@ -57,6 +58,8 @@ class RunResult:
     errors: list[tuple[str, Problem]] = field(default_factory=list)
     hidden: dict[str, dict[int, int]] = field(default_factory=dict)
     """Number of invisible characters, by path and page number."""
+    foreign: list[str] = field(default_factory=list)
+    """Paths of files that are mostly not in English, if the local model embeds them."""
 
     @property
     def total_chunks(self) -> int:
@@ -174,6 +177,7 @@ class Indexer:
                     with anyio.CancelScope(shield=True):
                         run.indexed.update(await self._index.put(group, vectors))
                     run.hidden.update({file.path: file.hidden for file in group if file.hidden})
+                    run.foreign += filter(None, map(self._find_foreign, group))
                     run.updated += sum(file.path in known for file in group)
                     await files_done.add(group[-1].source.path.name, len(group))
 
@@ -181,6 +185,12 @@ class Indexer:
         for path in plan.stale:
             await self._index.remove(path)
         return run
+
+    def _find_foreign(self, file: File) -> str:
+        """Return the path of a file that the local model was not made for, else an empty text."""
+        is_judged = self._resources.settings.docvec_backend == "local" and file.format.is_prose
+        texts = (chunk.text for chunk in file.chunks)
+        return file.path if is_judged and check_language(file.source.path.name, texts) else ""
 
     async def _read(self, source: Source, pages: Progress) -> File:
         kind = INDEXED[source.path.suffix.lower()]

@@ -1,22 +1,28 @@
 """`quinion library add`, step by step.
 
-    open → known already? → read pages → find elements → split → embed → keep original → store
+    open → convert to PDF → known already? → read pages → find elements → split → embed
+    → keep original → store
 
 Nothing is written before the last two steps. The original is stored first; if the process dies
 before the document is listed, the next start deletes it.
 """
 
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
 
 from quinion.chunk.paged import split_pages
 from quinion.concurrency import KeyedLock, in_thread, together
 from quinion.embed.base import Vectors
+from quinion.extract.formats import OFFICE
 from quinion.framing import Frame
 from quinion.ingest import documents
 from quinion.ingest.engine_resources import Resources
+from quinion.ingest.foreign_text import check_language
 from quinion.ingest.library.library import Library
 from quinion.ingest.library.records import (
     CONTENT,
@@ -38,7 +44,7 @@ from quinion.model.page import Page, count_hidden_by_page
 from quinion.model.record import Record
 from quinion.store.collections import Write
 
-EXTENSIONS = frozenset({".pdf"})
+EXTENSIONS = frozenset({".pdf", *OFFICE})
 CHUNK_TOKENS = 254
 """Input limit of the local model, in tokens of text."""
 SLICE_RECORDS = 256
@@ -55,7 +61,7 @@ class DocumentAdder:
     async def add(
         self, file_path: str, progress: Progress
     ) -> tuple[LibraryDocument, bool, dict[int, int]]:
-        """Add a PDF.
+        """Add a PDF, or an office or web file, which is converted to PDF.
 
         Returns the document, whether it is new, and if so, the number of invisible characters by
         page number.
@@ -66,16 +72,16 @@ class DocumentAdder:
             ModelUnavailable: the embedding model cannot be used.
         """
         resources = self._library.resources
-        source = await in_thread(open_source, file_path, EXTENSIONS, resources.settings.read_roots)
-        async with self._locks.hold(source.sha256):
+        given = await in_thread(open_source, file_path, EXTENSIONS, resources.settings.read_roots)
+        async with _as_pdf(resources, given) as source, self._locks.hold(source.sha256):
             for document in await self._library.documents():
                 if document.sha256 == source.sha256:
                     return document, False, {}
-            document, hidden = await self._ingest(source, progress)
+            document, hidden = await self._ingest(source, given.path, progress)
             return document, True, hidden
 
     async def _ingest(
-        self, source: Source, progress: Progress
+        self, source: Source, given: Path, progress: Progress
     ) -> tuple[LibraryDocument, dict[int, int]]:
         resources = self._library.resources
         options = {"ocr": resources.settings.enable_ocr, "extension": source.path.suffix}
@@ -98,8 +104,8 @@ class DocumentAdder:
         await in_thread(check_unchanged, source)
         draft = LibraryDocument(
             slug="",
-            title=info["title"] or source.path.stem,
-            source_file=source.path.name,
+            title=(info["title"] if _has_title(given) else "") or given.stem,
+            source_file=given.name,
             sha256=source.sha256,
             total_pages=count,
             keywords=tuple(info["keywords"]),
@@ -107,6 +113,7 @@ class DocumentAdder:
             counts=count_types(elements),
         )
         document = await self._store(source, draft, reading.pages, elements)
+        check_language(given.name, (page.text for page in reading.pages))
         return document, count_hidden_by_page(reading.pages)
 
     async def _store(
@@ -116,7 +123,9 @@ class DocumentAdder:
         chunks = await in_thread(lambda: split_pages(pages, resources.counter.starts, CHUNK_TOKENS))
         async with library.writing:
             taken = {document.slug for document in await library.documents()}
-            slug = next(slug for slug in possible_slugs(source.path) if slug not in taken)
+            slug = next(
+                slug for slug in possible_slugs(Path(draft.source_file)) if slug not in taken
+            )
             document = replace(draft, slug=slug)
             records = [
                 *chunk_records(slug, chunks),
@@ -143,6 +152,30 @@ class DocumentAdder:
             for start in range(0, len(records), SLICE_RECORDS)
         ]
         return np.concatenate(parts) if parts else np.empty((0, 0), np.float32)
+
+
+def _has_title(given: Path) -> bool:
+    """Whether the first page may have a title; that of a table has none."""
+    format = OFFICE.get(given.suffix.lower())
+    return format is None or format.is_prose
+
+
+@asynccontextmanager
+async def _as_pdf(resources: Resources, given: Source) -> AsyncIterator[Source]:
+    """Yield the file itself if it is a PDF, or else its conversion, which exists in the block."""
+    if given.path.suffix.lower() == ".pdf":
+        yield given
+        return
+    with TemporaryDirectory(prefix="quinion-", ignore_cleanup_errors=True) as folder:
+        target = await in_thread(lambda: Path(folder).resolve() / f"{given.path.name}.pdf")
+        await resources.workers.first(
+            "convert",
+            path=str(given.real_path),
+            extension=given.path.suffix.lower(),
+            target=str(target),
+        )
+        await in_thread(check_unchanged, given)
+        yield await in_thread(open_source, str(target), {".pdf"}, ())
 
 
 async def _find_elements(

@@ -222,7 +222,7 @@ def make_cli_tools(library: Library) -> list[Tool]:
     enricher = Enricher(library)
 
     async def add_document(file_path: PathText, ctx: Context) -> AddAnswer:
-        """Add a PDF to the library."""
+        """Add a PDF, or an office or web file, to the library."""
         document, is_new, hidden = await adder.add(file_path, report_to(ctx))
         status: Literal["added", "already_in_library"] = "added" if is_new else "already_in_library"
         return AddAnswer(Added(status=status, document=Listed.of(document), warnings=warn(hidden)))

@@ -9,6 +9,7 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, Field
 
 from quinion.ingest.applications import KnownDocument, NewDocument, SkippedPicture
+from quinion.ingest.foreign_text import describe_foreign
 from quinion.model.record import Hit, Record
 from quinion.servers.base import Answer
 from quinion.servers.invisible_text import HiddenText, Warnings, warn
@@ -67,7 +68,10 @@ def describe_outcome(
         contains_drawings=outcome.document.contains_drawings,
         total_chars=len(outcome.text),
         total_words=len(outcome.text.split()),
-        warnings=warn(outcome.hidden),
+        warnings=[
+            *warn(outcome.hidden),
+            *([describe_foreign([outcome.document.file_path.name])] if outcome.is_foreign else ()),
+        ],
     )
 
 

@@ -19,6 +19,7 @@ from pydantic import BaseModel, BeforeValidator, Field
 from quinion.errors import InvalidInput
 from quinion.ingest.folders.folder_index import FolderIndex
 from quinion.ingest.folders.indexer import Indexer, RunResult
+from quinion.ingest.foreign_text import describe_foreign
 from quinion.ingest.progress import Progress
 from quinion.search.budget import select
 from quinion.servers.base import (
@@ -253,7 +254,7 @@ async def _index_file(
         file_format=str(chunks[0].metadata["file_format"]) if chunks else "",
         duplicate_of=str(chunks[0].metadata["source_file"]) if chunks and not run.indexed else None,
         chunk_ids_omitted=len(ids) - fitting,
-        warnings=warn(run.hidden.get(str(source.path), {})),
+        warnings=[*warn(run.hidden.get(str(source.path), {})), *_warn_of_foreign(run)],
     )
 
 
@@ -261,7 +262,7 @@ async def _index_directory(
     indexer: Indexer, path: str, recursive: bool, progress: Progress
 ) -> IndexedDirectory:
     run = await indexer.index_directory(expand(path), recursive=recursive, progress=progress)
-    warnings = warn_of_files(run.hidden)
+    warnings = [*warn_of_files(run.hidden), *_warn_of_foreign(run)]
     errors = [_file_error(run, position) for position in range(len(run.errors))]
     shown_errors = errors[: max(0, how_many_fit([*warnings, *errors]) - len(warnings))]
     before = [*warnings, *shown_errors]
@@ -279,6 +280,10 @@ async def _index_directory(
         chunk_ids_omitted=len(run.indexed) - len(shown),
         warnings=warnings,
     )
+
+
+def _warn_of_foreign(run: RunResult) -> list[str]:
+    return [describe_foreign(run.foreign)] if run.foreign else []
 
 
 def _file_error(run: RunResult, position: int) -> FileError:

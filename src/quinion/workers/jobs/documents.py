@@ -52,6 +52,13 @@ def _read_chunks(path: str, extension: str, size: int, tokenizer: str) -> Iterat
         yield {"chunks": batch}
 
 
+def _convert(path: str, extension: str, target: str) -> Iterator[Frame]:
+    # Imported here because it imports the library of office files, which most jobs do not need.
+    from quinion.extract.office.as_pdf import convert  # noqa: PLC0415
+
+    yield {"pages": convert(Path(path), extension, Path(target))}
+
+
 @cache
 def _counter(tokenizer: str) -> "TokenCounter":
     # Imported here because it imports tokenizers, which most jobs do not need.
@@ -67,4 +74,5 @@ JOBS: dict[str, Job] = {
     "read_lined_pages": _read_lined_pages,
     "read_chunks": _read_chunks,
     "describe": _describe,
+    "convert": _convert,
 }
