@@ -96,6 +96,7 @@ CONTRACT = Contract(
     reading=READING,
     writing=INDEXING,
     deleting=DELETING,
+    of_commands={"verify"},
     parameters=[
         ("index_file", "file_path", {"string"}, True, NOTHING),
         ("index_directory", "dir_path", {"string"}, True, NOTHING),

@@ -104,6 +104,7 @@ CONTRACT = Contract(
     },
     writing={"ingest_policy_revision"},
     deleting={"remove_policy_revision"},
+    of_commands={"bring_into_step", "verify"},
     parameters=[
         ("search_policy", "query", {"string"}, True, NOTHING),
         ("search_policy", "sources", {"array", "null"}, False, None),
