@@ -10,6 +10,7 @@ from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from itertools import islice
+from operator import not_
 from typing import Annotated, Any, Generic, TypeVar
 
 import pydantic_core
@@ -20,7 +21,7 @@ from mcp.shared._stream_protocols import ReadStream, WriteStream
 from mcp.shared.message import SessionMessage
 from mcp.types import CallToolResult, Icon, InputRequiredResult, TextContent, ToolAnnotations
 from mcp.types import Tool as ListedTool
-from pydantic import BaseModel, ConfigDict, Field, RootModel, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, RootModel, ValidationError
 
 from quinion.errors import Busy, InvalidInput, QuinionError
 from quinion.ingest.progress import Progress
@@ -31,8 +32,20 @@ from quinion.telemetry.metrics import CallMetrics, Family
 
 log = logging.getLogger(__name__)
 
+
+def _truncate_at(limit: int) -> AfterValidator:
+    def truncate(text: str) -> str:
+        if len(text) > limit:
+            log.warning("Truncated a query of %d characters to %d", len(text), limit)
+        return text[:limit]
+
+    return AfterValidator(truncate)
+
+
 # Arguments are echoed in answers and messages, so they must leave space for the answer itself.
-QueryText = Annotated[str, Field(max_length=20_000)]
+QueryText = Annotated[str, _truncate_at(20_000)]
+MoreQueryText = Annotated[str, _truncate_at(1_000)]
+"""One of several queries of a call."""
 PathText = Annotated[str, Field(max_length=4_096)]
 Name = Annotated[str, Field(max_length=1_000)]
 SHOWN_CHARACTERS = 100
@@ -47,6 +60,23 @@ _OWN_COMMAND: ContextVar[bool] = ContextVar("own_command", default=False)
 T = TypeVar("T")
 MakeError = Callable[[str, str], BaseModel]
 """Formats an error from its code and message."""
+
+
+Truncated = Annotated[
+    bool,
+    Field(
+        exclude_if=not_,
+        description="Addition, left out where false: more results were asked for than one answer "
+        "has, and there are more.",
+    ),
+]
+FilterWarning = Annotated[
+    str,
+    Field(
+        exclude_if=not_,
+        description="Addition, left out where empty: a value of a filter that is unknown.",
+    ),
+]
 
 
 class Answer(RootModel[T], Generic[T]):

@@ -25,7 +25,8 @@ Warnings = Annotated[
     list[str],
     Field(
         exclude_if=not_,
-        description="Addition, left out where empty: the pages with text that cannot be seen.",
+        description="Addition, left out where empty: what to check, such as pages with text that "
+        "cannot be seen.",
     ),
 ]
 

@@ -92,6 +92,7 @@ CONTRACT = Contract(
         ("list_documents_paginated", "sort_by", {"string"}, False, "title"),
     ],
     parts=[
+        ("search_documents", "Found", {"query", "results", "truncated"}),
         ("search_documents", "Result", RESULT_KEYS | FLAGGED),
         ("search_visual_elements", "Result", RESULT_KEYS | FLAGGED),
         ("get_document_info", "Listed", DOCUMENT_KEYS),
@@ -105,7 +106,6 @@ CONTRACT = Contract(
     wrong_arguments=[
         ("search_documents", {}, "query"),
         ("search_documents", {"query": 5}, "query"),
-        ("search_documents", {"query": "x" * 30_000}, "query"),
         ("search_documents", {"query": "x", "element_type": "table"}, "element_type"),
         ("get_element_image", {"document_slug": "survey"}, "element_label"),
         (

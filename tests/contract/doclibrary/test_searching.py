@@ -4,6 +4,7 @@ import re
 
 import pytest
 
+from quinion.servers.doclibrary import tools
 from tests.contract.doclibrary.asking import (
     failed,
     find,
@@ -113,6 +114,25 @@ def test_nothing_found_is_said_and_no_error(session: Session) -> None:
     assert text == "No visual elements of type 'chart' found for query: rain"
 
 
+@pytest.mark.parametrize("tool", ["search_documents", "search_visual_elements"])
+def test_more_than_the_maximum_is_answered_with_the_maximum_and_said(
+    session: Session, monkeypatch: pytest.MonkeyPatch, tool: str
+) -> None:
+    monkeypatch.setattr(tools, "MAX_RESULTS", 2)
+    more = "There are more, but one answer has no more results than these."
+    answer = reply(session, tool, query="survey", limit=1_000)
+    assert answer.structured_content is not None
+    assert len(answer.structured_content["results"]) == 2
+    assert answer.structured_content["truncated"] is True
+    assert more in text_of(answer)
+    assert more not in say(session, tool, query="survey", limit=2)
+
+
+def test_a_part_of_the_list_has_at_most_a_hundred_documents(session: Session) -> None:
+    answer = session.call("list_documents_paginated", page_size=1_000)
+    assert answer["pagination"]["page_size"] == 100
+
+
 def test_an_unknown_type_is_refused_and_the_types_are_named(session: Session) -> None:
     message = failed(session, "search_visual_elements", query="x", element_type="photo")
     assert message == (
@@ -124,7 +144,7 @@ def test_an_unknown_type_is_refused_and_the_types_are_named(session: Session) ->
 def test_a_search_refuses_what_cannot_be_searched(session: Session, tool: str) -> None:
     for query in ("", " \n"):
         assert "The query is empty" in failed(session, tool, query=query)
-    for limit in (0, 51, -1):
+    for limit in (0, -1):
         assert "limit" in failed(session, tool, query="x", limit=limit)
     message = failed(session, tool, query="x", document_slug="servey")
     assert message == "Document 'servey' not found. Did you mean: survey?"

@@ -79,7 +79,7 @@ CONTRACT = Contract(
             ERROR_KEYS,
         ],
         "search_application_docs": [
-            {"status", "query", "results_count", "results", "truncated"},
+            {"status", "query", "results_count", "results", "truncated", "warning"},
             ERROR_KEYS,
         ],
         "get_document_text": [

@@ -153,12 +153,21 @@ def test_a_null_type_is_as_good_as_none(session: Session, files: Path) -> None:
     assert [d["document_type"] for d in list_documents(session, "NULL")] == ["ecology_report"]
 
 
-@pytest.mark.parametrize("wrong", ["transport", "Transport_Assessment", "", "site plan"])
-def test_a_type_that_does_not_exist_is_refused_with_those_that_do(
-    session: Session, files: Path, wrong: str
+@pytest.mark.parametrize("own", ["transport", "Transport_Assessment", " site plan"])
+def test_a_type_of_the_caller_is_stored_as_it_is_and_a_warning_names_the_known_ones(
+    session: Session, files: Path, own: str
 ) -> None:
     file = text_pdf(files / "Untyped.pdf", PROSE)
-    answer = ingest(session, file, "WRONG", document_type=wrong)
-    message = refusal(answer, "invalid_input")
-    assert all(kind in message for kind in DOCUMENT_TYPES)
-    assert list_documents(session, "WRONG") == []
+    answer = ingest(session, file, f"OWN {own}", document_type=own)
+    assert answer["status"] == "success"
+    [warning] = answer["warnings"]
+    assert all(kind in warning for kind in (*DOCUMENT_TYPES, repr(own)))
+    assert [one["document_type"] for one in list_documents(session, f"OWN {own}")] == [own]
+
+
+@pytest.mark.parametrize("blank", ["", " "])
+def test_an_empty_type_is_refused(session: Session, files: Path, blank: str) -> None:
+    file = text_pdf(files / "Untyped.pdf", PROSE)
+    answer = ingest(session, file, "BLANK", document_type=blank)
+    assert "type is empty" in refusal(answer, "invalid_input")
+    assert list_documents(session, "BLANK") == []

@@ -126,7 +126,7 @@ CONTRACT = Contract(
         ("list_policy_revisions", "from_revision", {"integer"}, False, 0),
     ],
     answers={
-        "search_policy": [SEARCH_KEYS | SEARCH_ADDITIONS, ERROR_KEYS],
+        "search_policy": [SEARCH_KEYS | SEARCH_ADDITIONS | {"warning"}, ERROR_KEYS],
         "get_policy_section": [SECTION_KEYS | SECTION_ADDITIONS | FLAGGED, ERROR_KEYS],
         "list_policy_documents": [POLICIES_KEYS | POLICIES_ADDITIONS, ERROR_KEYS],
         "list_policy_revisions": [REVISIONS_KEYS | REVISIONS_ADDITIONS, ERROR_KEYS],

@@ -208,15 +208,16 @@ def test_a_heading_without_a_number_is_found_by_its_words(
     assert answer["text"] == "Vision and objectives\nThe town is to be green by 2031."
 
 
-def test_an_unknown_policy_and_an_unknown_revision_are_errors_of_their_own(
+def test_of_an_unknown_policy_or_revision_no_section_is_found_and_it_is_named(
     library: Session,
 ) -> None:
-    assert "'NOT_THERE'" in refusal(ask(library, "NOT_THERE", "Para 1"), "policy_not_found")
+    assert "'NOT_THERE'" in refusal(ask(library, "NOT_THERE", "Para 1"), "section_not_found")
     answer = ask(library, "NPPF", "Para 116", revision_id="rev_NPPF_1999_01")
-    message = refusal(answer, "revision_not_found")
+    message = refusal(answer, "section_not_found")
+    assert "'rev_NPPF_1999_01'" in message
     assert NPPF_2023 in message and NPPF_2024 in message
     answer = ask(library, "NPPF", "Para 116", revision_id="rev_LTN_1_20_2020_07")
-    refusal(answer, "revision_not_found")
+    assert "'rev_LTN_1_20_2020_07'" in refusal(answer, "section_not_found")
 
 
 def test_without_a_revision_it_is_the_one_in_force_today(
@@ -259,9 +260,10 @@ def test_a_revision_without_text_is_passed_over_unless_it_is_named(
 def test_a_policy_that_has_no_text_at_all_says_so(
     session: Session, registry: PolicyRegistry, source: str
 ) -> None:
-    refusal(ask(session, source, "Para 1"), "revision_not_found")
+    message = refusal(ask(session, source, "Para 1"), "section_not_found")
+    assert f"{source} has no revision that is or was in force" in message
     revise(registry, source, "A", today() + DAY)
-    refusal(ask(session, source, "Para 1"), "revision_not_found")
+    assert refusal(ask(session, source, "Para 1"), "section_not_found") == message
 
 
 def test_a_part_after_the_last_is_not_called_a_missing_section(library: Session) -> None:

@@ -10,7 +10,7 @@ from typing import Annotated, Generic, Literal, TypeVar
 from pydantic import BaseModel, Field, JsonValue
 
 from quinion.model.record import Hit, Scalar
-from quinion.servers.base import Answer
+from quinion.servers.base import Answer, Truncated
 from quinion.servers.invisible_text import Warnings
 
 T = TypeVar("T")
@@ -115,6 +115,7 @@ class Found(BaseModel):
     results_omitted: int = Field(
         default=0, description="Addition: how many results were left out because they do not fit."
     )
+    truncated: Truncated = False
 
 
 class FoundWithinBudget(BaseModel):

@@ -90,7 +90,13 @@ Ids = Annotated[
     Field(max_length=MAX_IDS, description="Ids of the chunks to delete."),
 ]
 Limit = Annotated[
-    int, Field(ge=1, le=MAX_RESULTS, description="How many results at the most (1-50).")
+    int,
+    Field(
+        ge=1,
+        # A larger number is answered with as many as the maximum.
+        json_schema_extra={"maximum": MAX_RESULTS},
+        description="How many results at the most (1-50).",
+    ),
 ]
 Query = Annotated[QueryText, Field(description="What to look for, in natural language.")]
 
@@ -292,8 +298,8 @@ def _file_error(run: RunResult, position: int) -> FileError:
 async def _search(
     index: FolderIndex, query: str, limit: int, filters: dict[str, Any] | None
 ) -> Found:
-    found = await find_chunks(index, query, limit, read_filters(filters))
-    results = [Result.of(hit) for hit in found.hits]
+    found = await find_chunks(index, query, min(limit, MAX_RESULTS + 1), read_filters(filters))
+    results = [Result.of(hit) for hit in found.hits[:MAX_RESULTS]]
     fitting = results[: how_many_fit(results)]
     return Found(
         results=fitting,
@@ -301,6 +307,7 @@ async def _search(
         query_embedding_time=found.embedding_s,
         search_time=found.search_s,
         results_omitted=len(results) - len(fitting),
+        truncated=len(found.hits) > MAX_RESULTS,
     )
 
 

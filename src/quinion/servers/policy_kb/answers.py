@@ -10,7 +10,7 @@ from pydantic import BaseModel, Field
 
 from quinion.model.policy import Policy, Revision
 from quinion.model.record import Hit
-from quinion.servers.base import Answer
+from quinion.servers.base import Answer, FilterWarning
 from quinion.servers.invisible_text import HiddenText, Warnings
 
 
@@ -69,6 +69,7 @@ class Found(QueryResults):
     more: list[QueryResults] | None = Field(
         default=None, description="Addition: what each of `more_queries` found, in their order."
     )
+    warning: FilterWarning = ""
 
 
 class Section(BaseModel):
