@@ -119,7 +119,12 @@ CONTRACT = Contract(
     answers={tool: [DONE_KEYS, FAILED_KEYS] for tool in (*READING, *INDEXING, *DELETING)},
     parts=[
         ("index_file", "IndexedFile", FILE_KEYS | FILE_ADDITIONS | WARNED),
-        ("index_directory", "IndexedDirectory", DIRECTORY_KEYS | DIRECTORY_ADDITIONS | WARNED),
+        (
+            "index_directory",
+            "IndexedDirectory",
+            DIRECTORY_KEYS | DIRECTORY_ADDITIONS | WARNED | {"skipped_files"},
+        ),
+        ("index_directory", "SkippedFile", {"file_path", "reason"}),
         ("index_directory", "FileError", ERROR_KEYS | ERROR_ADDITIONS),
         ("search", "Found", SEARCH_KEYS | SEARCH_ADDITIONS | CAPPED),
         ("search", "Result", RESULT_KEYS),

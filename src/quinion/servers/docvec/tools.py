@@ -15,6 +15,7 @@ from mcp.server.mcpserver import (
 )
 from mcp.server.mcpserver.tools import Tool
 from pydantic import BaseModel, BeforeValidator, Field
+from pydantic.config import JsonDict
 
 from quinion.errors import InvalidInput
 from quinion.ingest.folders.folder_index import FolderIndex
@@ -46,6 +47,7 @@ from quinion.servers.docvec.answers import (
     IndexFileAnswer,
     Result,
     SearchAnswer,
+    SkippedFile,
     StatsAnswer,
 )
 from quinion.servers.docvec.failures import (
@@ -65,6 +67,18 @@ from quinion.servers.response_size import how_many_fit
 
 MAX_RESULTS = 50
 MAX_IDS = 10_000
+
+
+FILTERS: JsonDict = {
+    name: {"anyOf": [{"type": kind}, {"type": "object"}]}
+    for name, kind in (
+        ("source_file", "string"),
+        ("file_format", "string"),
+        ("page_number", "integer"),
+        ("header_level", "integer"),
+    )
+}
+"""The properties of the contract's schema; an object has operators, as in its examples."""
 
 
 class Confirmation(BaseModel):
@@ -143,7 +157,7 @@ def make_tools(index: FolderIndex) -> list[Tool]:
     async def search_with_filters(
         query: Query,
         filters: Annotated[
-            dict[str, Any] | None,
+            Annotated[dict[str, Any], Field(json_schema_extra={"properties": FILTERS})] | None,
             Field(
                 description="Conditions on the metadata of chunks, all of which must hold: "
                 '{"file_format": "markdown", "header_level": 2}, '
@@ -270,7 +284,10 @@ async def _index_directory(
     warnings = warn_of_files(run.hidden)
     errors = [_file_error(run, position) for position in range(len(run.errors))]
     shown_errors = errors[: max(0, how_many_fit([*warnings, *errors]) - len(warnings))]
+    skipped = [SkippedFile(file_path=path, reason=str(why)) for path, why in run.skipped]
     before = [*warnings, *shown_errors]
+    skipped = skipped[: max(0, how_many_fit([*before, *skipped]) - len(before))]
+    before += skipped
     fitting = how_many_fit([*before, *run.indexed.items()]) - len(before)
     shown = dict(list(run.indexed.items())[: max(0, fitting)])
     return IndexedDirectory(
@@ -283,6 +300,7 @@ async def _index_directory(
         moved_documents=run.moved,
         errors_omitted=len(errors) - len(shown_errors),
         chunk_ids_omitted=len(run.indexed) - len(shown),
+        skipped_files=skipped,
         warnings=warnings,
     )
 
