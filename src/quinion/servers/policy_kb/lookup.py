@@ -27,6 +27,7 @@ async def search(
     where = filter_sources(sources) if sources else None
     by_source = await knowledge.sync()
     if day is not None:
+        await _check_readable(knowledge, [source for source in sources if source in by_source])
         found = (
             resolve(source, revisions, day).revision for source, revisions in by_source.items()
         )
@@ -39,6 +40,13 @@ async def search(
         resources.collections, resources.embedder, CHUNKS, query, limit, where
     )
     return nearest.hits
+
+
+async def _check_readable(knowledge: KnowledgeBase, sources: Sequence[str]) -> None:
+    """Raise an error, instead of finding nothing, if the revisions of a source are unreadable."""
+    registry = await knowledge.registry()
+    for source in sources:
+        await in_thread(registry.list_revisions, source)
 
 
 async def warn_of_sources(knowledge: KnowledgeBase, sources: Sequence[str]) -> str:
