@@ -124,6 +124,33 @@ def test_words_tell_the_type_where_the_name_does_not(
     assert listed["document_type"] == expected
 
 
+# Plain prose that says what it is, once as a title, once in a sentence and once by two mentions.
+SAYINGS = {
+    "planning_statement": "This planning statement reviews the proposal for nine houses.",
+    "design_access_statement": "DESIGN AND ACCESS STATEMENT\nNine houses at Mill Lane.",
+    "noise_assessment": "A noise assessment for nine houses at Mill Lane.\n"
+    "The noise assessment uses the limits of the council.",
+}
+
+
+@pytest.mark.parametrize(("expected", "words"), SAYINGS.items(), ids=SAYINGS.keys())
+def test_what_a_document_calls_itself_tells_the_type(
+    session: Session, files: Path, expected: str, words: str
+) -> None:
+    file = text_pdf(files / f"00123{expected[:3]}.pdf", f"{words}\n{PROSE}")
+    ingest_well(session, file, f"SAYS {expected}")
+    [listed] = list_documents(session, f"SAYS {expected}")
+    assert listed["document_type"] == expected
+
+
+def test_a_document_that_names_another_one_is_not_of_its_type(
+    session: Session, files: Path
+) -> None:
+    words = "The heritage statement submitted with the application says that the house is old."
+    ingest_well(session, text_pdf(files / "00124.pdf", f"{words}\n{PROSE}"), "SAYS OF ANOTHER")
+    assert [d["document_type"] for d in list_documents(session, "SAYS OF ANOTHER")] == ["other"]
+
+
 def test_a_name_counts_more_than_words(session: Session, files: Path) -> None:
     words = WORDS["flood_risk_assessment"]
     ingest_well(session, text_pdf(files / "Heritage Statement.pdf", *[words] * 3), "NAME AND WORDS")

@@ -80,8 +80,8 @@ def _find_plain(document: DocumentLines, found: Sequence[Mark]) -> Iterator[Mark
     for mark in found:
         families[_family(mark)].append(mark)
     for index in document.free:
-        if index not in taken and (mark := _read_plain(document, index)):
-            families[_family(mark)].append(mark)
+        if index not in taken and (plain := _read_plain(document, index)):
+            families[_family(plain)].append(plain)
     for family in families.values():
         marks = sorted(family, key=lambda mark: mark.first)
         numbers = [_count(mark) for mark in marks]
