@@ -260,6 +260,8 @@ def test_what_lies_outside_is_answered_like_what_is_not_there(
 def test_what_is_no_path_is_refused(ground: Ground, client: httpx2.Client, tool: PathTool) -> None:
     for what, pattern in NOWHERE.items():
         path = pattern.format(root=ground.root, outside=ground.outside)
+        if tool.server == DOCLIBRARY and any("\ud800" <= one <= "\udfff" for one in path):
+            continue  # a command cannot send it
         result = ask(client, ground, tool, path)
         said = text_of(result)
         is_none = "must be an absolute path" in said or "valid string" in said

@@ -1,14 +1,17 @@
 """Search: what is found, how it is said, and that it is enough for the next call."""
 
 import re
+from pathlib import Path
 
 import pytest
 
 from quinion.servers.doclibrary import tools
 from tests.contract.doclibrary.asking import (
+    add,
     failed,
     find,
     labels_of,
+    remove,
     reply,
     say,
     show,
@@ -16,10 +19,12 @@ from tests.contract.doclibrary.asking import (
 )
 from tests.contract.doclibrary.documents import (
     APPENDICES,
+    GRID_CAPTIONS,
     PLAN_CAPTION,
     SURVEY,
     SURVEY_ELEMENTS,
     TABLE_CAPTION,
+    grids,
 )
 from tests.contract.session import Session
 
@@ -131,6 +136,27 @@ def test_more_than_the_maximum_is_answered_with_the_maximum_and_said(
 def test_a_part_of_the_list_has_at_most_a_hundred_documents(session: Session) -> None:
     answer = session.call("list_documents_paginated", page_size=1_000)
     assert answer["pagination"]["page_size"] == 100
+
+
+def test_a_grid_of_cells_is_a_table_whatever_its_caption_says(
+    session: Session, tmp_path: Path
+) -> None:
+    slug = add(session, grids(tmp_path / "grids.pdf"))["slug"]
+    try:
+        options = {"query": "houses", "document_slug": slug}
+        tables = session.call("get_document_info", document_slug=slug)["indexed_elements"]["tables"]
+        found = find(session, **options, element_type="table")
+        assert tables == len(found) == len(GRID_CAPTIONS)
+        assert set(labels_of(found)) == set(GRID_CAPTIONS)
+        details = say(
+            session, "get_element_details", document_slug=slug, element_label="Schedule 2"
+        )
+        assert "Type: TABLE" in details
+        assert "Mill Lane" in details
+        [plan] = find(session, **options, element_type="figure")
+        assert plan["element_label"] == "Exhibit 5"
+    finally:
+        remove(session, slug)
 
 
 def test_an_unknown_type_is_refused_and_the_types_are_named(session: Session) -> None:
