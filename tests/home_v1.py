@@ -14,6 +14,7 @@ from mcp import Client
 
 from quinion.engine import Engine
 from quinion.model.record import Metadata
+from quinion.servers.base import serving
 from quinion.servers.registry import CATALOG
 from quinion.settings import Settings
 from quinion.store.base import Selector, VectorStore
@@ -106,7 +107,8 @@ async def call(engine: Engine, server: str, tool: str, arguments: dict[str, Any]
     """Call a tool of a server built on this engine."""
     async with Client(CATALOG[server].load().build(engine)) as client:
         answer: dict[str, Any] | None
-        answer = (await client.call_tool(tool, arguments)).structured_content
+        with serving(command=True):
+            answer = (await client.call_tool(tool, arguments)).structured_content
     assert answer is not None
     return answer
 

@@ -26,7 +26,8 @@ class Contract:
     """The promises of one server.
 
     `answers` has the fields of each possible answer of a tool, and `parts` the fields of objects
-    inside answers. `wrong_arguments` are calls, each with a word of the error. `refusal` returns
+    inside answers. `of_commands` are tools that only quinion's own commands can call.
+    `wrong_arguments` are calls, each with a word of the error. `refusal` returns
     the message of an error about the input, and fails unless it is in the contract's format.
     `converse` uses the tools once from the first to the last, in its own part of a home.
     """
@@ -40,6 +41,7 @@ class Contract:
     wrong_arguments: Sequence[tuple[str, Mapping[str, Any], str]]
     bad_settings: Sequence[tuple[str, str]]
     converse: Callable[[Session, Home, Path], None]
+    of_commands: Collection[str]
     writing: Collection[str] = ()
     deleting: Collection[str] = ()
     without_data: Collection[str] = ()

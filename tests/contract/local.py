@@ -81,9 +81,14 @@ class LocalServer:
         return self.log_path.read_text()
 
     @contextmanager
-    def session(self, mode: str = "auto", ask: Ask | None = None) -> Iterator[Session]:
-        """Open a client session; `legacy` is the protocol before 2026, over JSON-RPC streams."""
-        with connect(self.portal, self.server, mode, ask) as session:
+    def session(
+        self, mode: str = "auto", ask: Ask | None = None, *, command: bool = False
+    ) -> Iterator[Session]:
+        """Open a session of a client, or of a `command` of quinion.
+
+        `legacy` is the protocol before 2026, over JSON-RPC streams.
+        """
+        with connect(self.portal, self.server, mode, ask, command=command) as session:
             yield session
 
 

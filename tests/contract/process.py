@@ -15,13 +15,16 @@ from pathlib import Path
 
 import anyio
 import httpx2
+from anyio.from_thread import start_blocking_portal
 from mcp import StdioServerParameters
 from mcp.client._transport import TransportStreams
 from mcp.client.sse import sse_client
 from mcp.client.stdio import stdio_client
 from mcp.client.streamable_http import streamable_http_client
 
+from quinion.cli import server_client
 from quinion.daemon.client import LOG_NAME
+from quinion.settings import Settings
 from quinion.store.lock import is_held
 from tests.contract.session import Ask, Session, open_session
 
@@ -97,6 +100,7 @@ class HttpServer:
     home: Home
     log_path: Path
     printed: str
+    variables: Variables
 
     @property
     def log(self) -> str:
@@ -175,7 +179,7 @@ def run_http(
             printed = process.stdout.readline()
             found = re.search(r"(http://\S+)/mcp", printed)
             assert found, f"no address in {printed!r}; {log_path.read_text()}"
-            yield HttpServer(process, found[1], home, log_path, printed)
+            yield HttpServer(process, found[1], home, log_path, printed, variables or {})
         finally:
             process.terminate()
             try:
@@ -216,6 +220,20 @@ def run_stdio(
         wait_until_free(home)
     written = (home.files / "server.log").read_text() + home.engine_log
     assert "Traceback" not in written, written
+
+
+@contextmanager
+def run_command(home: Home, name: str, variables: Variables | None = None) -> Iterator[Session]:
+    """Open a session as a command of quinion does: with the process that holds the home, or none.
+
+    Only such a session has the unlisted tools. The settings must be those of that process.
+    """
+    settings = Settings.from_environment(home.environment(variables or {}))
+    with (
+        start_blocking_portal() as portal,
+        portal.wrap_async_context_manager(server_client.connect(settings, name)) as client,
+    ):
+        yield Session(portal, client, command=True)
 
 
 def wait_until_free(home: Home) -> None:

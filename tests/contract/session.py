@@ -8,7 +8,7 @@ import json
 import threading
 from collections.abc import Awaitable, Callable, Iterator
 from concurrent.futures import Future
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import Any, TypeVar
 
 import anyio
@@ -20,7 +20,7 @@ from mcp.client.session import ClientRequestContext, ElicitationFnT
 from mcp.server.mcpserver import MCPServer
 from mcp.types import CallToolResult, ElicitRequestParams, ElicitResult, TextContent
 
-from quinion.servers.base import as_json
+from quinion.servers.base import as_json, serving
 
 T = TypeVar("T")
 Answer = dict[str, Any]
@@ -96,11 +96,15 @@ class Job:
 
 
 class Session:
-    """An open MCP session with a server."""
+    """An open MCP session with a server.
 
-    def __init__(self, portal: BlockingPortal, client: Client) -> None:
+    `command` marks a session of one of quinion's own commands with a server in this process.
+    """
+
+    def __init__(self, portal: BlockingPortal, client: Client, *, command: bool = False) -> None:
         self.client = client
         self._portal = portal
+        self._command = command
         self.tools = {tool.name: tool for tool in portal.call(client.list_tools).tools}
         self._validators = {
             name: jsonschema.Draft202012Validator(tool.output_schema)
@@ -112,7 +116,8 @@ class Session:
     def start(self, tool: str, **arguments: Any) -> Job:
         """Call a tool without waiting for the answer."""
         job = Job(self._validators.get(tool), self.patience_s)
-        return job.begin(self._portal, self.client, tool, arguments)
+        with serving(command=self._command):
+            return job.begin(self._portal, self.client, tool, arguments)
 
     def call(self, tool: str, **arguments: Any) -> Answer:
         """Call a tool and return its answer."""
@@ -138,16 +143,19 @@ def connect(
     server: str | Transport | StdioServerParameters | MCPServer[Any],
     mode: str = "auto",
     ask: Ask | None = None,
+    *,
+    command: bool = False,
 ) -> Iterator[Session]:
     """Connect on this event loop; to a server object, which must be on the same loop, directly.
 
-    With `ask`, the client declares that it supports elicitation.
+    With `ask`, the client declares that it supports elicitation. A `command` of quinion may call
+    the unlisted tools of a server object.
     """
-    answer = _asking(ask) if ask else None
-    with portal.wrap_async_context_manager(
-        Client(server, mode=mode, elicitation_callback=answer)
-    ) as client:
-        yield Session(portal, client)
+    client = Client(server, mode=mode, elicitation_callback=_asking(ask) if ask else None)
+    with ExitStack() as stack:
+        with serving(command=command):
+            stack.enter_context(portal.wrap_async_context_manager(client))
+        yield Session(portal, client, command=command)
 
 
 def _asking(ask: Ask) -> ElicitationFnT:

@@ -17,6 +17,8 @@ CALLS = [
     for number, call in enumerate(one.wrong_arguments)
 ]
 
+OF_COMMANDS = [(name, tool) for name, one in CONTRACTS.items() for tool in sorted(one.of_commands)]
+
 
 def refuse(session: Session, name: str, tool: str, arguments: Mapping[str, Any]) -> str:
     """Call a tool wrongly and return the message of the error."""
@@ -40,7 +42,15 @@ def test_an_unknown_tool_is_refused_and_the_tools_are_named(
     message = refuse(session, name, "delete_everything", {"really": True})
     assert "delete_everything" in message
     assert all(tool in message for tool in session.tools)
-    assert "add_document" not in message, "it is for the command line alone"
+    assert not any(f"'{tool}'" in message for tool in CONTRACTS[name].of_commands)
+
+
+@pytest.mark.parametrize(("name", "tool"), OF_COMMANDS)
+def test_a_tool_of_a_command_does_not_exist_for_clients(
+    sessions: dict[str, Session], name: str, tool: str
+) -> None:
+    message = refuse(sessions[name], name, tool, {})
+    assert f"There is no tool '{tool}'" in message
 
 
 @pytest.mark.parametrize("name", CONTRACTS)

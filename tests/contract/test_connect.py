@@ -36,7 +36,7 @@ def test_the_written_command_starts_a_server_that_answers(place: Home, tmp_path:
     document = text_pdf(tmp_path / "Letter.pdf", PROSE)
     for name, tool, arguments in (
         ("document-store", "ingest_document", {"application_ref": "A/1"}),
-        ("doclibrary", "add_document", {}),
+        ("docvec", "index_file", {}),
     ):
         entry = config["mcpServers"][name]
         # The SDK passes what clients pass: HOME, PATH and the like, and the entry's variables.
@@ -46,7 +46,8 @@ def test_the_written_command_starts_a_server_that_answers(place: Home, tmp_path:
         with open_session(stdio_client(parameters)) as session:
             assert session.tools
             answer = session.call(tool, file_path=str(document), **arguments)
-        assert answer["status"] != "error", answer
+        assert not answer.get("error"), answer
+        assert answer.get("status") != "error", answer
     wait_until_free(place)
     assert (place.path / "chroma").is_dir()
 

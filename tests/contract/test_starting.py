@@ -2,6 +2,7 @@
 
 import re
 import socket
+from pathlib import Path
 
 import pytest
 
@@ -9,7 +10,7 @@ from quinion.errors import BadSetting
 from tests.contract.conftest import NewHome
 from tests.contract.contracts import CONTRACTS
 from tests.contract.local import Shared, run_local
-from tests.contract.process import read_note, run_http, run_to_end
+from tests.contract.process import read_note, run_http, run_stdio, run_to_end
 
 WRONG_USE, BAD_SETTING = 2, 3
 BAD_SETTINGS = [
@@ -86,3 +87,26 @@ def test_wrong_use_is_refused(new_home: NewHome, name: str) -> None:
     ended = run_to_end(new_home(), {}, "--nonsense", program=contract.program)
     assert ended.returncode == WRONG_USE
     assert f"usage: {contract.program}" in ended.stderr
+
+
+@pytest.mark.parametrize(
+    ("module", "program"),
+    [("quinion", "quinion"), ("doclibrary.servers.mcp", "doclibrary-mcp")],
+)
+def test_a_module_is_the_same_program_as_its_command(
+    new_home: NewHome, module: str, program: str
+) -> None:
+    home = new_home()
+    ours = run_to_end(home, {}, "-m", module, "--version", program="python")
+    theirs = run_to_end(home, {}, "--version", program=program)
+    assert (ours.returncode, ours.stderr) == (0, "")
+    assert ours.stdout == theirs.stdout
+
+
+def test_the_client_configuration_of_the_doclibrary_contract_starts_it(
+    new_home: NewHome, tmp_path: Path
+) -> None:
+    command = ("python", "-m", "doclibrary.servers.mcp")
+    with run_stdio(new_home(), command=command, folder=tmp_path) as session:
+        assert set(session.tools) == CONTRACTS["doclibrary"].tools
+        assert session.call("list_documents_paginated")["documents"] == []

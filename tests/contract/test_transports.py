@@ -4,6 +4,7 @@ Over HTTP, the store is mirrored to Chroma, as it is unless a user says otherwis
 """
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,7 @@ import pytest
 from tests.contract.conftest import NewHome
 from tests.contract.contracts import CONTRACTS
 from tests.contract.document_store.asking import chunks_of, find, ingest_well, list_documents
-from tests.contract.process import MIRRORED, Home, HttpServer, read_note, run_http, run_stdio
+from tests.contract.process import Home, HttpServer, read_note, run_http, run_stdio
 from tests.contract.session import Session
 from tests.documents import PROSE, Scan, make_pdf, text_pdf
 
@@ -28,7 +29,7 @@ def name(request: pytest.FixtureRequest) -> str:
 @pytest.fixture(scope="module")
 def http_server(name: str, new_home: NewHome) -> Iterator[HttpServer]:
     command = (CONTRACTS[name].program, "--http", "--port", "0")
-    with run_http(new_home(), MIRRORED, command) as server:
+    with run_http(replace(new_home(), mirrored=True), command=command) as server:
         yield server
 
 
@@ -39,6 +40,9 @@ def check_session(name: str, session: Session, home: Home, folder: Path) -> None
     contract.converse(session, home, folder)
     tool, arguments, word = contract.wrong_arguments[0]
     assert word in contract.refusal(session.start(tool, **arguments).reply())
+    for tool in contract.of_commands:
+        message = contract.refusal(session.start(tool).reply())
+        assert f"There is no tool '{tool}'" in message
     assert session.do(session.client.list_prompts).prompts
     assert session.do(session.client.list_resource_templates).resource_templates
 

@@ -21,7 +21,7 @@ from quinion.ingest.library import records as library_records
 from quinion.ingest.source import hash_file
 from quinion.model.policy import PolicyCategory, PolicyDraft, RevisionDraft, RevisionStatus
 from quinion.servers import doclibrary, document_store, docvec, policy_kb
-from quinion.servers.base import ContractServer
+from quinion.servers.base import ContractServer, serving
 from quinion.servers.document_store import records as document_records
 from quinion.servers.policy_kb import records as policy_records
 from quinion.settings import Settings
@@ -66,7 +66,8 @@ class Stage:
 
     async def ask(self, tool: str, **arguments: Any) -> Answer:
         async with Client(self.server) as client:
-            result = await client.call_tool(tool, arguments)
+            with serving(command=True):
+                result = await client.call_tool(tool, arguments)
         return result.structured_content or {}
 
     async def read(self, tool: str, **arguments: Any) -> Answer:

@@ -5,7 +5,7 @@ from typing import Any
 
 import httpx2
 
-from tests.contract.process import HttpServer
+from tests.contract.process import HttpServer, run_command
 from tests.doors.house import TOKEN
 
 VERSION = "2026-07-28"
@@ -31,6 +31,14 @@ def call(client: httpx2.Client, server: HttpServer, tool: str, arguments: Answer
     assert "result" in reply, reply
     result: Answer = reply["result"]
     return result
+
+
+def call_as_command(server: HttpServer, name: str, tool: str, arguments: Answer) -> Answer:
+    """Return any result of a tool that only quinion's own commands can call."""
+    with run_command(server.home, name, server.variables) as session:
+        result = session.start(tool, **arguments).reply()
+    answer: Answer = result.model_dump(mode="json", by_alias=True, exclude_none=True)
+    return answer
 
 
 def ask(

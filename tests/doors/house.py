@@ -60,7 +60,7 @@ def _run(
         ) as process,
     ):
         try:
-            yield _read_addresses(process, home, log_path)
+            yield _read_addresses(process, home, log_path, variables)
         finally:
             process.terminate()
             try:
@@ -78,13 +78,15 @@ def unexpected(log: str) -> str:
     return "" if place < 0 else log[max(place - 200, 0) : place + 4000]
 
 
-def _read_addresses(process: "subprocess.Popen[str]", home: Home, log_path: Path) -> House:
+def _read_addresses(
+    process: "subprocess.Popen[str]", home: Home, log_path: Path, variables: Variables
+) -> House:
     assert process.stdout is not None
     servers: dict[str, HttpServer] = {}
     for line in iter(process.stdout.readline, ""):
         found = re.match(r"(\S+) +(http://[^/\s]+)", line)
         if not found:
             break
-        servers[found[1]] = HttpServer(process, found[2], home, log_path, line)
+        servers[found[1]] = HttpServer(process, found[2], home, log_path, line, variables)
     assert servers, log_path.read_text()
     return servers

@@ -16,6 +16,7 @@ from quinion.servers.base import (
     MAX_CONCURRENT_WRITES,
     ContractServer,
     make_tool,
+    serving,
 )
 from quinion.servers.registry import CATALOG
 from quinion.settings import Settings
@@ -93,9 +94,10 @@ async def test_busy_is_said_in_the_words_of_each_contract(
     async with open_engine(Settings(home=tmp_path)) as engine:
         async with Client(CATALOG[name].load().build(engine)) as client:
             monkeypatch.setattr(base, "MAX_CONCURRENT_WRITES", 0)
-            answer = (await client.call_tool(tool, arguments)).structured_content
-            monkeypatch.undo()
-            after = (await client.call_tool(tool, arguments)).structured_content
+            with serving(command=True):
+                answer = (await client.call_tool(tool, arguments)).structured_content
+                monkeypatch.undo()
+                after = (await client.call_tool(tool, arguments)).structured_content
     assert answer is not None
     code = answer.get("error_type") or answer.get("error_code") or answer["error"]
     assert "busy" in code.lower()

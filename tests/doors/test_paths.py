@@ -23,7 +23,7 @@ from quinion.store.policies import open_registry
 from tests.contract.conftest import NewHome
 from tests.contract.process import plain_client
 from tests.documents import text_pdf
-from tests.doors.asking import Answer, call, text_of
+from tests.doors.asking import Answer, call, call_as_command, text_of
 from tests.doors.house import (
     DOCLIBRARY,
     DOCUMENT_STORE,
@@ -230,7 +230,11 @@ def ask(client: httpx2.Client, ground: Ground, tool: PathTool, path: str) -> Ans
     """Call a tool with a path; the answer must contain neither the secret nor a server error."""
     server = ground.house[tool.server]
     before = len(server.log)
-    result = call(client, server, tool.name, tool.arguments(path, ground))
+    arguments = tool.arguments(path, ground)
+    if tool.server == DOCLIBRARY:
+        result = call_as_command(server, DOCLIBRARY, tool.name, arguments)
+    else:
+        result = call(client, server, tool.name, arguments)
     assert "combination" not in str(result)
     assert "unexpectedly" not in text_of(result), result
     assert not unexpected(server.log[before:])
@@ -256,6 +260,8 @@ def test_what_lies_outside_is_answered_like_what_is_not_there(
 def test_what_is_no_path_is_refused(ground: Ground, client: httpx2.Client, tool: PathTool) -> None:
     for what, pattern in NOWHERE.items():
         path = pattern.format(root=ground.root, outside=ground.outside)
+        if tool.server == DOCLIBRARY and any("\ud800" <= one <= "\udfff" for one in path):
+            continue  # a command cannot send it
         result = ask(client, ground, tool, path)
         said = text_of(result)
         is_none = "must be an absolute path" in said or "valid string" in said

@@ -15,6 +15,7 @@ from mcp.types import CallToolResult, TextContent
 from quinion.model.policy import PolicyCategory, PolicyDraft, RevisionDraft
 from quinion.store.policies import open_registry
 from tests.contract.conftest import NewHome
+from tests.contract.process import run_command
 from tests.contract.session import Session
 from tests.documents import PROSE, text_pdf
 from tests.doors.generating import arguments
@@ -58,7 +59,8 @@ def stocked(new_home: NewHome) -> Iterator[Stocked]:
                 "ingest_document", file_path=file, application_ref="A/1"
             )
             opened[DOCVEC].call("index_directory", dir_path=str(root))
-            opened[DOCLIBRARY].call("add_document", file_path=file)
+            with run_command(home, DOCLIBRARY, house[DOCLIBRARY].variables) as command:
+                command.call("add_document", file_path=file)
             opened[POLICY_KB].call(
                 "ingest_policy_revision", source="DOORS", revision_id="rev_DOORS", file_path=file
             )

@@ -156,6 +156,10 @@ def test_no_secret_is_in_anything_that_is_written_or_said(
     with plain_client() as client:
         client.timeout = httpx2.Timeout(120)
         for server, tool, arguments in calls(folder):
+            if tool in ("add_document", "enrich_document"):
+                body = asking.call_as_command(house[server], server, tool, arguments)
+                said[f"{server} {tool}"] = str(body)
+                continue
             body = asking.ask(
                 client,
                 house[server],

@@ -20,7 +20,7 @@ from mcp.types import CallToolResult, TextContent
 from quinion.model.policy import PolicyCategory, PolicyDraft
 from quinion.store.policies import open_registry
 from tests.contract.policy_kb.asking import revise
-from tests.contract.process import SCRIPTS, STOPPING_S, Home, plain_client
+from tests.contract.process import SCRIPTS, STOPPING_S, Home, plain_client, run_command
 from tests.contract.session import Answer, Session, open_session
 from tests.hostile.watch import watch
 
@@ -195,6 +195,7 @@ def run_servers(home: Home) -> Iterator[Servers]:
             server: stack.enter_context(open_session(f"{address}/mcp"))
             for server, address in addresses.items()
         }
+        sessions["doclibrary"] = stack.enter_context(run_command(home, "doclibrary", variables))
         for session in sessions.values():
             session.patience_s = 2 * MOST_S
         servers = Servers(process, endpoint, sessions, list(addresses.values()))

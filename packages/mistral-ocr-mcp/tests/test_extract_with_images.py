@@ -121,13 +121,14 @@ def test_fr_3_6_and_fr_3_7_an_image_is_named_by_its_id_and_its_data_header(
 def test_fr_3_9_no_base64_is_left_in_the_markdown(
     session: Session, front: Front, place: Place
 ) -> None:
-    text = f"![a](a)\n\n![chart](data:image/gif;base64,{PNG} 'A chart')\n\n![far](http://x/y.png)"
+    gif = base64.b64encode(b"GIF89a").decode()
+    text = f"![a](a)\n\n![chart](data:image/gif;base64,{gif} 'A chart')\n\n![far](http://x/y.png)"
     front.lay_ready(page(text, image("a", PNG)))
     answer = session.save(file_path=place.document(), output_dir=str(place.allowed))
     assert answer["images"] == ["a.png", "inline.gif"]
     written = (place.allowed / "report" / "content.md").read_text()
     assert written == "![a](./a.png)\n\n![chart](./inline.gif 'A chart')\n\n![far](http://x/y.png)"
-    assert (place.allowed / "report" / "inline.gif").read_bytes() == RAW
+    assert (place.allowed / "report" / "inline.gif").read_bytes() == b"GIF89a"
 
 
 def test_fr_3_10_the_text_of_the_answer_is_the_same_json(
@@ -203,12 +204,40 @@ def test_equal_ids_never_overwrite_and_links_follow_their_page(
 def test_an_image_without_data_is_skipped_and_reported(
     session: Session, front: Front, place: Place, data: str | None, reason: str
 ) -> None:
-    front.lay_ready(page("![n](../n) ![b](b)", image("../n", data), image("b", PNG)))
+    text = '![a *map*](../n "Title") ![](../n) ![b](b) ![](<../n>)'
+    front.lay_ready(page(text, image("../n", data), image("b", PNG)))
     answer = session.save(file_path=place.document(), output_dir=str(place.allowed))
     assert answer["images"] == ["b.png"]
     assert answer["skipped_images"] == [{"id": "../n", "reason": reason}]
     written = (place.allowed / "report" / "content.md").read_text()
-    assert written == "![n]() ![b](./b.png)"
+    assert written == "a *map* ../n ![b](./b.png) ../n", "plain text, and no empty link"
+
+
+def test_an_inline_image_without_data_becomes_plain_text(
+    session: Session, front: Front, place: Place
+) -> None:
+    front.lay_ready(page("![chart](data:image/png;base64,!!!!) and ![](data:image/png;base64,)"))
+    answer = session.save(file_path=place.document(), output_dir=str(place.allowed))
+    assert [one["id"] for one in answer["skipped_images"]] == ["inline", "inline"]
+    assert (place.allowed / "report" / "content.md").read_text() == "chart and inline"
+
+
+def test_an_inline_image_that_the_page_has_as_well_is_saved_once(
+    session: Session, front: Front, place: Place
+) -> None:
+    other = base64.b64encode(b"other").decode()
+    inline = f"![x](data:image/png;base64,{PNG})"
+    more = f"![y](data:image/png;base64,{other}) ![z](data:image/png;base64,{other})"
+    front.lay_ready(
+        page(f"![a](a) {inline} {more}", image("a", f"data:image/png;base64,{PNG}")),
+        page(inline, image("b", PNG), index=1),
+    )
+    answer = session.save(file_path=place.document(), output_dir=str(place.allowed))
+    assert answer["images"] == ["a.png", "b.png", "inline.png"]
+    written = (place.allowed / "report" / "content.md").read_text()
+    assert written == (
+        "![a](./a.png) ![x](./a.png) ![y](./inline.png) ![z](./inline.png)\n\n![x](./b.png)"
+    )
 
 
 def test_an_id_is_recognized_in_titles_angles_and_escapes_but_not_in_code(

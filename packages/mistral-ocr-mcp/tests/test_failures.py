@@ -3,7 +3,7 @@
 import base64
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import httpx2
@@ -207,21 +207,38 @@ def test_fr_6_3_an_error_of_the_file_system_names_path_and_operation(
     assert said == f"Cannot create a folder in {target}: No such file or directory"
 
 
-def test_fr_6_3_a_disk_that_takes_no_more_is_told_and_leaves_nothing(
-    place: Place, front: Front
-) -> None:
+@pytest.fixture
+def on_full_disk(place: Place, front: Front) -> Iterator[Session]:
     """A limit on the size of files stands for the disk: the system refuses in the same way."""
     program = (
         "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000));"
         "from mistral_ocr_mcp.cli import main; main()"
     )
-    front.lay_ready(page("x" * 5000 + "![a](a)", image("a", PNG)))
     command = (sys.executable, "-c", program)
     with open_session(place.outside, place.variables(front.url), command=command) as session:
-        said = session.refuse(TOOL, **_arguments(place))
+        yield session
+
+
+def test_fr_6_3_a_disk_that_takes_no_more_is_told_and_leaves_nothing(
+    on_full_disk: Session, place: Place, front: Front
+) -> None:
+    front.lay_ready(page("x" * 5000 + "![a](a)", image("a", PNG)))
+    said = on_full_disk.refuse(TOOL, **_arguments(place))
     assert said.startswith(f"Cannot write {place.allowed}/.mistral-ocr-")
     assert said.endswith("content.md: File too large")
     assert place.listing() == ["allowed", "report.pdf"], "the image is gone too"
+
+
+@pytest.mark.parametrize("size", [1_001, 5_000, 1_000_000])
+@pytest.mark.parametrize("is_inline", [False, True])
+def test_fr_6_3_a_disk_that_takes_no_image_is_told_and_leaves_nothing(
+    on_full_disk: Session, place: Place, front: Front, size: int, is_inline: bool
+) -> None:
+    data = "data:image/png;base64," + base64.b64encode(bytes(size)).decode()
+    front.lay_ready(page(f"![a]({data})") if is_inline else page("![a](a)", image("a", data)))
+    said = on_full_disk.refuse(TOOL, **_arguments(place))
+    assert said == f"Cannot write a temporary file in {place.allowed}: File too large"
+    assert place.listing() == ["allowed", "report.pdf"]
 
 
 def test_a_folder_that_appears_during_the_call_is_not_replaced(

@@ -53,7 +53,7 @@ def test_an_answer_is_the_same_without_its_image_data_however_it_is_cut(
     if escaped:  # as some libraries write it
         text = text.replace("/", "\\/")
     whole = text.encode()
-    spool = Spool(io.BytesIO)
+    spool = Spool(io.BytesIO, "memory")
     stripper = ImageStripper(spool)
     for start in range(0, len(whole), size):
         stripper.feed(whole[start : start + size])
@@ -77,7 +77,7 @@ def _check(spool: Spool, picture: Picture, sent: str) -> None:
 
 
 def test_what_is_kept_of_an_answer_does_not_grow_with_its_images() -> None:
-    spool = Spool(io.BytesIO)
+    spool = Spool(io.BytesIO, "memory")
     stripper = ImageStripper(spool)
     data = b"A" * 4_000_000
     stripper.feed(b'{"image_base64": "' + data)

@@ -6,6 +6,7 @@ home, the command opens it and serves other clients through the socket until it 
 
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
+from functools import partial
 from typing import Any
 
 from anyio.abc import UNIXSocketStream
@@ -17,6 +18,7 @@ from quinion.daemon.jsonrpc_stream import LineStream, exchange
 from quinion.daemon.socket_server import open_socket_server
 from quinion.engine import open_engine
 from quinion.errors import HomeInUse, QuinionError
+from quinion.servers.base import serving
 from quinion.servers.registry import Entry, find_server
 from quinion.settings import Settings
 
@@ -43,7 +45,7 @@ async def connect(settings: Settings, name: str) -> AsyncIterator[Client]:
 
 
 async def _attach(settings: Settings, entry: Entry, stack: AsyncExitStack) -> Client | None:
-    link = await in_thread(find, settings, entry.name)
+    link = await in_thread(partial(find, settings, entry.name, is_command=True))
     if link is None:
         return None
     stream = await stack.enter_async_context(await UNIXSocketStream.from_socket(link))
@@ -58,6 +60,7 @@ async def _open(settings: Settings, entry: Entry, stack: AsyncExitStack) -> Clie
             return None
         raise  # another home uses the same store folder
     door = await stack.enter_async_context(open_socket_server(engine))
+    stack.enter_context(serving(command=True))
     return await stack.enter_async_context(Client(door.server(entry, settings)))
 
 

@@ -45,13 +45,16 @@ def attach(settings: Settings, server: str) -> socket.socket:
             _start_if_needed(settings)
 
 
-def find(settings: Settings, server: str) -> socket.socket | None:
+def find(settings: Settings, server: str, *, is_command: bool = False) -> socket.socket | None:
     """Connect to a server of the engine that holds the home; None if no engine accepts now.
+
+    `is_command` asks for the tools that only quinion's own commands may call.
 
     Raises:
         HomeInUse: the engine refuses the connection; the message says why.
     """
-    return _handshake(settings.home, Hello(__version__, server, _folder(), settings.dump()))
+    hello = Hello(__version__, server, _folder(), settings.dump(), is_command)
+    return _handshake(settings.home, hello)
 
 
 def stop_engine(home: Path) -> bool:

@@ -15,13 +15,15 @@ from quinion.errors import BadSetting, HomeInUse, InvalidInput, QuinionError
 class Hello:
     """Request of a client: its version, the server it wants, its settings and its folder.
 
-    An empty `server` asks the process to shut down.
+    An empty `server` asks the process to shut down. `is_command` is true for quinion's own
+    commands, which may call unlisted tools, and false for a relay, whose client may not.
     """
 
     version: str
     server: str = ""
     folder: str = ""
     settings: dict[str, Any] = field(default_factory=dict)
+    is_command: bool = False
 
     def encode(self) -> bytes:
         """Serialize to one line."""

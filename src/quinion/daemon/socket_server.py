@@ -29,7 +29,7 @@ from quinion.daemon.handshake import Hello, Reply
 from quinion.daemon.jsonrpc_stream import CONNECTION_LOST, LineStream, exchange
 from quinion.engine import Engine
 from quinion.errors import HomeInUse, InvalidInput, QuinionError
-from quinion.servers.base import ContractServer
+from quinion.servers.base import ContractServer, serving
 from quinion.servers.client_cwd import CLIENT_FOLDER
 from quinion.servers.registry import COMMON, Entry, differing, find_server
 from quinion.settings import Settings
@@ -140,22 +140,22 @@ class SocketServer:
         if accepted is None:
             await lines.write(reply.encode())
             return
-        server, folder = accepted
+        server, hello = accepted
         requests.info("client of %s connected", server.name)
-        with self._count_client():
+        with self._count_client(), serving(command=hello.is_command):
             await lines.write(reply.encode())
-            CLIENT_FOLDER.set(folder)
+            CLIENT_FOLDER.set(hello.folder)
             await self._serve(server, lines)
 
-    def _answer_hello(self, line: bytes) -> tuple[Reply, tuple[ContractServer, str] | None]:
-        """The reply to a handshake, and if accepted, the server and the client's folder."""
+    def _answer_hello(self, line: bytes) -> tuple[Reply, tuple[ContractServer, Hello] | None]:
+        """The reply to a handshake, and if accepted, the server and the request."""
         if self._shutting_down:
             return Reply(leaving=True), None
         try:
             hello = Hello.decode(line)
             if not hello.server:
                 return self._answer_stop_request(), None
-            return Reply(), (self._find_server(hello), hello.folder)
+            return Reply(), (self._find_server(hello), hello)
         except HomeInUse as error:
             if self._background and not self._clients:
                 self.shut_down()

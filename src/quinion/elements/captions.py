@@ -18,7 +18,7 @@ _NUMBER = (
 )
 # Words that with a number rarely begin a sentence, and words that often do.
 _PLAIN_KINDS = r"table|tab\.|figure|fig\.?|plate|exhibit|algorithm|listing"
-_LOOSE_KINDS = r"chart|graph|diagram|scheme|box|map|photo(?:graph)?|illustration|image"
+_LOOSE_KINDS = r"schedule|chart|graph|diagram|scheme|box|map|photo(?:graph)?|illustration|image"
 _CAPTION = re.compile(
     rf"^\W{{0,2}}(?P<kind>{_PLAIN_KINDS}|{_LOOSE_KINDS})\s*(?P<number>{_NUMBER})"
     r"(?P<mark>\s*(?:[.:|]|[,.]?[–—]|-(?=\s|-))|(?![\w]))\s*(?P<rest>.*)$",

@@ -29,6 +29,8 @@ MAX_CONTEXT = 800
 MIN_OVERLAP = 0.3
 # A table has at least so many rows and columns,
 MIN_CELLS = 2
+# text in this share of its cells, if its caption does not call it a table,
+MIN_FILLED = 0.75
 # and its rules enclose less than this share of the page.
 MAX_TABLE = 0.9
 
@@ -90,7 +92,10 @@ def find_on_page(layout: PageLayout) -> list[Element]:
 
 def _name(layout: PageLayout, caption: Caption, box: Box, obstacles: Sequence[Region]) -> Element:
     rows = _rows_in(layout, box)
+    cells = _cells(layout, box)
     kind = find_type(caption.kind, caption.text, rows)
+    if cells and _is_filled(cells):
+        kind = ElementType.TABLE  # whatever its caption says
     return Element(
         kind,
         caption.label,
@@ -99,8 +104,14 @@ def _name(layout: PageLayout, caption: Caption, box: Box, obstacles: Sequence[Re
         caption.text,
         _context(layout, caption.label, box | caption.box, obstacles),
         _text(rows),
-        _cells(layout, box) if kind is ElementType.TABLE else None,
+        cells if kind is ElementType.TABLE else None,
     )
+
+
+def _is_filled(cells: Rows) -> bool:
+    """Whether a grid has text in most cells; the lines of a chart or a plan have little."""
+    texts = [cell for row in cells for cell in row]
+    return len(cells[0]) >= MIN_CELLS and sum(map(bool, texts)) >= MIN_FILLED * len(texts)
 
 
 def _unlabelled_tables(

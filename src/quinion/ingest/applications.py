@@ -26,7 +26,6 @@ from quinion.ingest.progress import Progress
 from quinion.ingest.source import Source, open_source
 from quinion.ingest.streaming import read_and_embed
 from quinion.model.chunk import Chunk
-from quinion.model.document_type import DocumentType
 from quinion.model.page import Method, count_hidden_by_page, document_method
 from quinion.model.record import Metadata, Record
 from quinion.store.base import Selector
@@ -44,7 +43,7 @@ class IngestedDocument:
     file_path: Path
     file_hash: str
     application_ref: str
-    document_type: DocumentType
+    document_type: str
     chunk_count: int
     ingested_at: datetime
     extraction_method: Method
@@ -117,7 +116,7 @@ class ApplicationIngestion:
         self,
         file_path: str,
         application_ref: str,
-        document_type: DocumentType | None,
+        document_type: str | None,
         progress: Progress,
     ) -> NewDocument | KnownDocument | SkippedPicture:
         """Ingest one file.
@@ -214,7 +213,7 @@ class ApplicationIngestion:
 def _draft_document(
     source: Source,
     application_ref: str,
-    document_type: DocumentType | None,
+    document_type: str | None,
     reading: ExtractedDocument,
     chunk_count: int,
 ) -> IngestedDocument:
@@ -224,7 +223,7 @@ def _draft_document(
         file_path=source.path,
         file_hash=source.sha256,
         application_ref=application_ref,
-        document_type=document_type or classify(source.path.name, join_pages(reading.pages)),
+        document_type=document_type or str(classify(source.path.name, join_pages(reading.pages))),
         chunk_count=chunk_count,
         ingested_at=datetime.now(UTC),
         extraction_method=document_method(reading.pages),

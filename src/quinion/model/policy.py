@@ -42,14 +42,18 @@ READY = frozenset({RevisionStatus.ACTIVE, RevisionStatus.SUPERSEDED})
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """A registered policy; `updated_at` changes with each change of its revisions."""
+    """A registered policy; `updated_at` changes with each change of its revisions.
+
+    Other programs write to the registry too: the category may be one of theirs, and the times may
+    be unknown.
+    """
 
     source: str
     title: str
     description: str
-    category: PolicyCategory
-    created_at: datetime
-    updated_at: datetime
+    category: PolicyCategory | str
+    created_at: datetime | None
+    updated_at: datetime | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +75,7 @@ class Revision:
     page_count: int | None
     chunk_count: int
     notes: str
-    created_at: datetime
+    created_at: datetime | None
     ingested_at: datetime | None
     error: str | None
 

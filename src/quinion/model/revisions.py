@@ -158,6 +158,17 @@ def newest_first(revisions: Iterable[Revision]) -> list[Revision]:
     return sorted(revisions, key=lambda r: (r.effective_from, r.revision_id), reverse=True)
 
 
+def supersede(revisions: Sequence[Revision]) -> list[Revision]:
+    """Set the status of active revisions that another program superseded by their dates alone."""
+    latest = max((revision.effective_from for revision in revisions), default=None)
+    return [
+        replace(one, status=RevisionStatus.SUPERSEDED)
+        if one.status is RevisionStatus.ACTIVE and latest and one.effective_from < latest
+        else one
+        for one in revisions
+    ]
+
+
 def find_revision(source: str, revisions: Sequence[Revision], revision_id: str) -> Revision:
     """Find a revision by its id.
 

@@ -8,7 +8,9 @@ Resources and prompts are in `resources`.
 import logging
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from contextvars import ContextVar
 from itertools import islice
+from operator import not_
 from typing import Annotated, Any, Generic, TypeVar
 
 import pydantic_core
@@ -19,7 +21,7 @@ from mcp.shared._stream_protocols import ReadStream, WriteStream
 from mcp.shared.message import SessionMessage
 from mcp.types import CallToolResult, Icon, InputRequiredResult, TextContent, ToolAnnotations
 from mcp.types import Tool as ListedTool
-from pydantic import BaseModel, ConfigDict, Field, RootModel, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, RootModel, ValidationError
 
 from quinion.errors import Busy, InvalidInput, QuinionError
 from quinion.ingest.progress import Progress
@@ -30,8 +32,20 @@ from quinion.telemetry.metrics import CallMetrics, Family
 
 log = logging.getLogger(__name__)
 
+
+def _truncate_at(limit: int) -> AfterValidator:
+    def truncate(text: str) -> str:
+        if len(text) > limit:
+            log.warning("Truncated a query of %d characters to %d", len(text), limit)
+        return text[:limit]
+
+    return AfterValidator(truncate)
+
+
 # Arguments are echoed in answers and messages, so they must leave space for the answer itself.
-QueryText = Annotated[str, Field(max_length=20_000)]
+QueryText = Annotated[str, _truncate_at(20_000)]
+MoreQueryText = Annotated[str, _truncate_at(1_000)]
+"""One of several queries of a call."""
 PathText = Annotated[str, Field(max_length=4_096)]
 Name = Annotated[str, Field(max_length=1_000)]
 SHOWN_CHARACTERS = 100
@@ -41,9 +55,28 @@ MAX_CONCURRENT_WRITES = 256
 """Maximum concurrent calls of one server, to read-only tools and to all others. Further calls are
 rejected as busy: queued, they would time out at the client and slow down all others."""
 
+_OWN_COMMAND: ContextVar[bool] = ContextVar("own_command", default=False)
+
 T = TypeVar("T")
 MakeError = Callable[[str, str], BaseModel]
 """Formats an error from its code and message."""
+
+
+Truncated = Annotated[
+    bool,
+    Field(
+        exclude_if=not_,
+        description="Addition, left out where false: more results were asked for than one answer "
+        "has, and there are more.",
+    ),
+]
+FilterWarning = Annotated[
+    str,
+    Field(
+        exclude_if=not_,
+        description="Addition, left out where empty: a value of a filter that is unknown.",
+    ),
+]
 
 
 class Answer(RootModel[T], Generic[T]):
@@ -71,6 +104,17 @@ def make_tool(
     return tool
 
 
+@contextmanager
+def serving(*, command: bool) -> Iterator[None]:
+    """Say whether the calls of this context come from a command, which may use unlisted tools."""
+    before = _OWN_COMMAND.get()
+    _OWN_COMMAND.set(command)
+    try:
+        yield
+    finally:
+        _OWN_COMMAND.set(before)
+
+
 class ContractServer(ReadableServer):
     """MCP server whose tools return every failure in the error format of its contract."""
 
@@ -92,9 +136,9 @@ class ContractServer(ReadableServer):
         """Create the server.
 
         `make_error` formats an error and `render` turns it into text, by default JSON.
-        `unlisted` tools serve quinion's own command line and are hidden from clients. The
-        daemon calls `warm` once the server can be reached, to make the first answer fast.
-        `documents` and `chunks` are the collections whose sizes are metrics.
+        `unlisted` tools serve quinion's own commands (`serving`); for all other clients they do
+        not exist. The daemon calls `warm` once the server can be reached, to make the first answer
+        fast. `documents` and `chunks` are the collections whose sizes are metrics.
         """
         super().__init__(
             name,
@@ -180,10 +224,11 @@ class ContractServer(ReadableServer):
             await context.report_progress(done, 1, f"{tool.title}: {'done' if done else 'begun'}")
 
     def _check_names(self, name: str, arguments: dict[str, Any]) -> None:
-        if name not in self._known:
+        listed = self._known.keys() - self._unlisted
+        if name not in (self._known if _OWN_COMMAND.get() else listed):
             raise InvalidInput(
                 f"There is no tool {_quote_names([name])}. There are: "
-                f"{_quote_names(known for known in self._known if known not in self._unlisted)}."
+                f"{_quote_names(known for known in self._known if known in listed)}."
             )
         known = self._known[name].parameters["properties"]
         if unknown := sorted(arguments.keys() - known.keys()):

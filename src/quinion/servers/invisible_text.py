@@ -25,8 +25,8 @@ Warnings = Annotated[
     list[str],
     Field(
         exclude_if=not_,
-        description="Addition, left out where empty: pages with text that cannot be seen, and "
-        "documents that are not in English.",
+        description="Addition, left out where empty: what to check, such as pages with text that "
+        "cannot be seen, or documents that are not in English.",
     ),
 ]
 

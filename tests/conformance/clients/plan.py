@@ -1,7 +1,7 @@
 """Scenario of a client with each server: calls with known answers.
 
 Every server gets a slow call with progress reports, a call that returns data, and a call that it
-must refuse with its contract's error; doclibrary also a call that returns a picture.
+must refuse with its contract's error; doclibrary, to which only commands add, a picture instead.
 """
 
 import base64
@@ -15,7 +15,7 @@ from typing import Any
 from quinion.store.policies import open_registry
 from tests.contract.policy_kb.asking import register, revise
 from tests.contract.policy_kb.policies import leaflet
-from tests.contract.process import Home
+from tests.contract.process import Home, run_command
 from tests.documents import PROSE, Text, make_pdf
 
 Json = dict[str, Any]
@@ -173,10 +173,11 @@ def _docvec(_: Home, folder: Path) -> list[Call]:
     ]
 
 
-def _doclibrary(_: Home, folder: Path) -> list[Call]:
+def _doclibrary(home: Home, folder: Path) -> list[Call]:
     page = {"document_slug": folder.name, "page_number": 2}
+    with run_command(home, "doclibrary") as command:
+        command.call("add_document", file_path=str(_pages(folder)))
     return [
-        Call("add_document", {"file_path": str(_pages(folder))}, _works("status", "added")),
         Call("get_page_image", page, _shows_page),
         Call("get_page_image", page | {"document_slug": "xyz"}, _is_not_found),
     ]

@@ -39,7 +39,7 @@ def serve(shared: Shared) -> Serve:
 def stock(new_home: NewHome, serve: Serve) -> Home:
     """A home with the survey and the appendices in its library; nobody may change it."""
     home = new_home()
-    with serve(home) as server, server.session() as session:
+    with serve(home) as server, server.session(command=True) as session:
         add(session, survey(home.files / "survey.pdf"))
         add(session, appendices(home.files / "Appendices.pdf"))
     return home
@@ -74,7 +74,8 @@ def server(home: Home, serve: Serve) -> Iterator[LocalServer]:
 
 @pytest.fixture(scope="module")
 def session(server: LocalServer) -> Iterator[Session]:
-    with server.session() as session:
+    """A session of a command, which can also add and remove documents."""
+    with server.session(command=True) as session:
         yield session
 
 

@@ -59,6 +59,27 @@ def appendices(path: Path) -> Path:
     return path
 
 
+GRID_CAPTIONS = {
+    "Exhibit 4": "Exhibit 4. Houses of the survey, by street.",
+    "Schedule 2": "Schedule 2. Damp and heating, by street.",
+    "Chart 3": "Chart 3. Streets and their houses.",
+    "Figure 7": "Figure 7. Number of damp houses.",
+}
+"""Captions of tables that do not call them tables."""
+
+
+def grids(path: Path) -> Path:
+    """A page with a table for each of these captions, and a page with an exhibit that is a plan."""
+    with Paper(path) as paper:
+        for caption in GRID_CAPTIONS.values():
+            y = paper.prose(60, 5)
+            paper.write(LEFT, y + 20, caption, bold=True)
+            paper.prose(paper.table(y + 30).y1 + 30, 5)
+            paper.turn()
+        _figure(paper, paper.prose(60, 6), "Exhibit 5. Plan of a yard.")
+    return path
+
+
 def letter(path: Path, *pages: str) -> Path:
     """Pages of text and nothing else."""
     return make_pdf(path, [Text(page) for page in pages])

@@ -1,6 +1,6 @@
 """Documents come into the library and leave it: what `quinion library add` and `remove` do.
 
-It goes through tools that are not listed to clients.
+It goes through tools that only quinion's own commands can call.
 """
 
 import shutil
@@ -30,7 +30,7 @@ from tests.contract.doclibrary.documents import (
     survey,
 )
 from tests.contract.local import LocalServer, Serve
-from tests.contract.process import Home, run_stdio
+from tests.contract.process import Home, run_command, run_stdio
 from tests.contract.session import Session
 from tests.documents import PROSE, Blank, Scan, locked_pdf, make_pdf, truncated_pdf
 
@@ -190,7 +190,7 @@ def test_a_cancelled_add_leaves_nothing(session: Session, home: Home, folder: Pa
 def test_a_client_that_goes_away_is_as_good_as_a_cancel(
     session: Session, server: LocalServer, home: Home, folder: Path
 ) -> None:
-    with server.session("legacy") as other:
+    with server.session("legacy", command=True) as other:
         job = other.start("add_document", file_path=str(many_pages(folder / "bats.pdf")))
         job.wait_for_progress()
         job.forget()
@@ -228,12 +228,12 @@ def test_a_restart_keeps_everything_and_what_was_removed_stays_away(
     new_library: NewHome, folder: Path, serve: Serve
 ) -> None:
     home = new_library()
-    with serve(home) as server, server.session() as session:
+    with serve(home) as server, server.session(command=True) as session:
         add(session, letter(folder / "bats.pdf", BATS))
         before = say(session, "list_documents")
         picture = show(session, "get_element_image", document_slug=SURVEY, element_label="Table 5")
         remove(session, APPENDICES)
-    with serve(home) as server, server.session() as session:
+    with serve(home) as server, server.session(command=True) as session:
         assert slugs_of(session) == {SURVEY, "bats"}
         assert set(say(session, "list_documents").split("\n")) < set(before.split("\n"))
         assert (
@@ -251,7 +251,7 @@ def test_a_restart_keeps_everything_and_what_was_removed_stays_away(
 def own(new_library: NewHome, serve: Serve) -> Iterator[tuple[Session, Path]]:
     """A library for one test alone, and the folder where its originals are."""
     home = new_library()
-    with serve(home) as server, server.session() as session:
+    with serve(home) as server, server.session(command=True) as session:
         yield session, home.path / "library" / "originals"
 
 
@@ -286,7 +286,7 @@ def test_nothing_is_read_outside_of_the_read_roots(fresh_home: Home, folder: Pat
         place.mkdir()
         letter(place / "bats.pdf", f"{BATS} {place.name}")
     (inside / "link.pdf").symlink_to(outside / "bats.pdf")
-    with run_stdio(fresh_home, {"QUINION_READ_ROOTS": str(inside)}, STDIO) as session:
+    with run_command(fresh_home, "doclibrary", {"QUINION_READ_ROOTS": str(inside)}) as session:
 
         def refuse(path: Path) -> str:
             return failed(session, "add_document", file_path=str(path)).replace(str(path), "…")
@@ -303,7 +303,7 @@ def test_a_store_or_a_model_that_fails_is_an_error_and_the_status_says_which(
     fresh_home: Home, folder: Path
 ) -> None:
     file = str(letter(folder / "bats.pdf", BATS))
-    with run_stdio(fresh_home, None, STDIO) as session:
+    with run_stdio(fresh_home, None, STDIO), run_command(fresh_home, "doclibrary") as session:
         say(session, "list_documents")
         fresh_home.break_store()
         for tool, arguments in (
@@ -319,7 +319,10 @@ def test_a_store_or_a_model_that_fails_is_an_error_and_the_status_says_which(
     shutil.rmtree(fresh_home.path / "store")
     (fresh_home.path / "models").unlink()
     without = {"QUINION_MODEL_DIR": str(folder)}
-    with run_stdio(fresh_home, without, STDIO) as session:
+    with (
+        run_stdio(fresh_home, without, STDIO),
+        run_command(fresh_home, "doclibrary", without) as session,
+    ):
         for tool, arguments in (
             ("search_documents", {"query": "bats"}),
             ("add_document", {"file_path": file}),

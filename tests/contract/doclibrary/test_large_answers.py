@@ -27,7 +27,7 @@ from tests.contract.doclibrary.asking import add, find, reply, say, show, text_o
 from tests.contract.doclibrary.conftest import serve_http
 from tests.contract.doclibrary.documents import SURVEY, letter
 from tests.contract.local import Serve
-from tests.contract.process import Home, HttpServer
+from tests.contract.process import Home, HttpServer, run_command
 from tests.contract.session import Session
 from tests.element_documents import HEIGHT, WIDTH
 
@@ -112,7 +112,7 @@ def test_all_are_seen_in_parts(full: Session) -> None:
 def patient(new_library: NewHome) -> Iterator[tuple[HttpServer, Session]]:
     """A server, and a session that waits for half an hour."""
     home: Home = new_library()
-    with serve_http(home) as server, server.session() as session:
+    with serve_http(home) as server, run_command(home, "doclibrary") as session:
         session.patience_s = 1_800.0
         yield server, session
 

@@ -24,7 +24,7 @@ from tests.contract.session import Session
 @pytest.fixture(scope="module", params=["auto", "legacy"])
 def session(request: pytest.FixtureRequest, server: LocalServer) -> Iterator[Session]:
     """The protocol that a client speaks: the newest, or the one before 2026."""
-    with server.session(request.param) as session:
+    with server.session(request.param, command=True) as session:
         yield session
 
 

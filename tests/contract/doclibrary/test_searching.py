@@ -1,13 +1,17 @@
 """Search: what is found, how it is said, and that it is enough for the next call."""
 
 import re
+from pathlib import Path
 
 import pytest
 
+from quinion.servers.doclibrary import tools
 from tests.contract.doclibrary.asking import (
+    add,
     failed,
     find,
     labels_of,
+    remove,
     reply,
     say,
     show,
@@ -15,10 +19,12 @@ from tests.contract.doclibrary.asking import (
 )
 from tests.contract.doclibrary.documents import (
     APPENDICES,
+    GRID_CAPTIONS,
     PLAN_CAPTION,
     SURVEY,
     SURVEY_ELEMENTS,
     TABLE_CAPTION,
+    grids,
 )
 from tests.contract.session import Session
 
@@ -113,6 +119,46 @@ def test_nothing_found_is_said_and_no_error(session: Session) -> None:
     assert text == "No visual elements of type 'chart' found for query: rain"
 
 
+@pytest.mark.parametrize("tool", ["search_documents", "search_visual_elements"])
+def test_more_than_the_maximum_is_answered_with_the_maximum_and_said(
+    session: Session, monkeypatch: pytest.MonkeyPatch, tool: str
+) -> None:
+    monkeypatch.setattr(tools, "MAX_RESULTS", 2)
+    more = "There are more, but one answer has no more results than these."
+    answer = reply(session, tool, query="survey", limit=1_000)
+    assert answer.structured_content is not None
+    assert len(answer.structured_content["results"]) == 2
+    assert answer.structured_content["truncated"] is True
+    assert more in text_of(answer)
+    assert more not in say(session, tool, query="survey", limit=2)
+
+
+def test_a_part_of_the_list_has_at_most_a_hundred_documents(session: Session) -> None:
+    answer = session.call("list_documents_paginated", page_size=1_000)
+    assert answer["pagination"]["page_size"] == 100
+
+
+def test_a_grid_of_cells_is_a_table_whatever_its_caption_says(
+    session: Session, tmp_path: Path
+) -> None:
+    slug = add(session, grids(tmp_path / "grids.pdf"))["slug"]
+    try:
+        options = {"query": "houses", "document_slug": slug}
+        tables = session.call("get_document_info", document_slug=slug)["indexed_elements"]["tables"]
+        found = find(session, **options, element_type="table")
+        assert tables == len(found) == len(GRID_CAPTIONS)
+        assert set(labels_of(found)) == set(GRID_CAPTIONS)
+        details = say(
+            session, "get_element_details", document_slug=slug, element_label="Schedule 2"
+        )
+        assert "Type: TABLE" in details
+        assert "Mill Lane" in details
+        [plan] = find(session, **options, element_type="figure")
+        assert plan["element_label"] == "Exhibit 5"
+    finally:
+        remove(session, slug)
+
+
 def test_an_unknown_type_is_refused_and_the_types_are_named(session: Session) -> None:
     message = failed(session, "search_visual_elements", query="x", element_type="photo")
     assert message == (
@@ -124,7 +170,7 @@ def test_an_unknown_type_is_refused_and_the_types_are_named(session: Session) ->
 def test_a_search_refuses_what_cannot_be_searched(session: Session, tool: str) -> None:
     for query in ("", " \n"):
         assert "The query is empty" in failed(session, tool, query=query)
-    for limit in (0, 51, -1):
+    for limit in (0, -1):
         assert "limit" in failed(session, tool, query="x", limit=limit)
     message = failed(session, tool, query="x", document_slug="servey")
     assert message == "Document 'servey' not found. Did you mean: survey?"

@@ -18,6 +18,7 @@ TITLES = {
     "get_library_status": "Library status",
 }
 UNLISTED = {"add_document", "enrich_document", "list_elements", "remove_document"}
+"""Tools of quinion's own commands."""
 
 
 def test_the_tools_have_their_titles(session: Session) -> None:

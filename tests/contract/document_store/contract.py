@@ -55,6 +55,7 @@ CONTRACT = Contract(
     port=3002,
     reading={"search_application_docs", "get_document_text", "list_ingested_documents"},
     writing={"ingest_document"},
+    of_commands={"back_up", "verify"},
     parameters=[
         ("ingest_document", "file_path", {"string"}, True, NOTHING),
         ("ingest_document", "application_ref", {"string"}, True, NOTHING),
@@ -78,7 +79,7 @@ CONTRACT = Contract(
             ERROR_KEYS,
         ],
         "search_application_docs": [
-            {"status", "query", "results_count", "results", "truncated"},
+            {"status", "query", "results_count", "results", "truncated", "warning"},
             ERROR_KEYS,
         ],
         "get_document_text": [

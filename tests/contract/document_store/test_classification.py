@@ -124,6 +124,33 @@ def test_words_tell_the_type_where_the_name_does_not(
     assert listed["document_type"] == expected
 
 
+# Plain prose that says what it is, once as a title, once in a sentence and once by two mentions.
+SAYINGS = {
+    "planning_statement": "This planning statement reviews the proposal for nine houses.",
+    "design_access_statement": "DESIGN AND ACCESS STATEMENT\nNine houses at Mill Lane.",
+    "noise_assessment": "A noise assessment for nine houses at Mill Lane.\n"
+    "The noise assessment uses the limits of the council.",
+}
+
+
+@pytest.mark.parametrize(("expected", "words"), SAYINGS.items(), ids=SAYINGS.keys())
+def test_what_a_document_calls_itself_tells_the_type(
+    session: Session, files: Path, expected: str, words: str
+) -> None:
+    file = text_pdf(files / f"00123{expected[:3]}.pdf", f"{words}\n{PROSE}")
+    ingest_well(session, file, f"SAYS {expected}")
+    [listed] = list_documents(session, f"SAYS {expected}")
+    assert listed["document_type"] == expected
+
+
+def test_a_document_that_names_another_one_is_not_of_its_type(
+    session: Session, files: Path
+) -> None:
+    words = "The heritage statement submitted with the application says that the house is old."
+    ingest_well(session, text_pdf(files / "00124.pdf", f"{words}\n{PROSE}"), "SAYS OF ANOTHER")
+    assert [d["document_type"] for d in list_documents(session, "SAYS OF ANOTHER")] == ["other"]
+
+
 def test_a_name_counts_more_than_words(session: Session, files: Path) -> None:
     words = WORDS["flood_risk_assessment"]
     ingest_well(session, text_pdf(files / "Heritage Statement.pdf", *[words] * 3), "NAME AND WORDS")
@@ -153,12 +180,21 @@ def test_a_null_type_is_as_good_as_none(session: Session, files: Path) -> None:
     assert [d["document_type"] for d in list_documents(session, "NULL")] == ["ecology_report"]
 
 
-@pytest.mark.parametrize("wrong", ["transport", "Transport_Assessment", "", "site plan"])
-def test_a_type_that_does_not_exist_is_refused_with_those_that_do(
-    session: Session, files: Path, wrong: str
+@pytest.mark.parametrize("own", ["transport", "Transport_Assessment", " site plan"])
+def test_a_type_of_the_caller_is_stored_as_it_is_and_a_warning_names_the_known_ones(
+    session: Session, files: Path, own: str
 ) -> None:
     file = text_pdf(files / "Untyped.pdf", PROSE)
-    answer = ingest(session, file, "WRONG", document_type=wrong)
-    message = refusal(answer, "invalid_input")
-    assert all(kind in message for kind in DOCUMENT_TYPES)
-    assert list_documents(session, "WRONG") == []
+    answer = ingest(session, file, f"OWN {own}", document_type=own)
+    assert answer["status"] == "success"
+    [warning] = answer["warnings"]
+    assert all(kind in warning for kind in (*DOCUMENT_TYPES, repr(own)))
+    assert [one["document_type"] for one in list_documents(session, f"OWN {own}")] == [own]
+
+
+@pytest.mark.parametrize("blank", ["", " "])
+def test_an_empty_type_is_refused(session: Session, files: Path, blank: str) -> None:
+    file = text_pdf(files / "Untyped.pdf", PROSE)
+    answer = ingest(session, file, "BLANK", document_type=blank)
+    assert "type is empty" in refusal(answer, "invalid_input")
+    assert list_documents(session, "BLANK") == []

@@ -134,7 +134,7 @@ def test_a_reference_may_look_like_anything(stock: Stock, files: Path, ref: str)
         ("documents://document/{letter}?from_chunk=-1", "from_chunk: .* greater than or equal"),
         ("documents://document/{letter}?from_chunk=two", "from_chunk: .* valid integer"),
         ("documents://application/99%2F1", "There is no document of 99/1. documents://appl"),
-        ("documents://application/{ref}?document_type=poem", "The types are: transport_"),
+        ("documents://application/{ref}?document_type=poem", "There is no poem of "),
         ("documents://application/{ref}?document_type=ecology_report", "no ecology_report of"),
         ("documents://application/%20", "application_ref is empty"),
         ("documents://nothing", r"Unknown resource: .* documents://document/\{document_id\}"),

@@ -5,12 +5,14 @@ from pathlib import Path
 
 import pytest
 
+from quinion.servers.document_store import tools
 from tests.contract.conftest import NewHome
 from tests.contract.document_store.asking import (
     CHUNK_FIELDS,
     DOCUMENT_TYPES,
     RESULT_KEYS,
     find,
+    ingest,
     ingest_well,
     refusal,
 )
@@ -153,25 +155,55 @@ def test_ten_results_are_the_default(session: Session, files: Path) -> None:
     assert len(find(session, "sunlight", max_results=1000)) == len(DOCUMENTS) + 6
 
 
-@pytest.mark.parametrize("limit", [0, -1, 1001, 10**9, 2.5, "many", None])
-def test_an_impossible_max_results_is_refused(session: Session, limit: object) -> None:
-    answer = session.call("search_application_docs", query="bats", max_results=limit)
-    assert "max_results" in refusal(answer, "invalid_input")
-
-
 @pytest.mark.parametrize("query", ["", " ", "\n\t "])
 def test_an_empty_query_is_refused(session: Session, query: str) -> None:
     answer = session.call("search_application_docs", query=query)
     assert "query" in refusal(answer, "invalid_input").lower()
 
 
-def test_an_unknown_type_is_refused_with_those_that_exist(session: Session) -> None:
-    answer = session.call(
-        "search_application_docs", query="bats", document_types=["other", "novel"]
-    )
-    message = refusal(answer, "invalid_input")
-    assert "novel" in message
-    assert all(kind in message for kind in DOCUMENT_TYPES)
+def test_an_unknown_type_matches_nothing_and_a_warning_names_the_known_ones(
+    session: Session,
+) -> None:
+    def search(*types: str) -> Answer:
+        return session.call("search_application_docs", query="bats", document_types=list(types))
+
+    answer = search("novel")
+    assert (answer["status"], answer["results"]) == ("success", [])
+    assert "'novel'" in answer["warning"]
+    assert all(kind in answer["warning"] for kind in DOCUMENT_TYPES)
+    beside = search("ecology_report", "novel")
+    assert beside["results"] == search("ecology_report")["results"] != []
+    assert "'novel'" in beside["warning"]
+    assert "warning" not in search("ecology_report", "elevation")
+
+
+def test_a_type_of_the_caller_is_found_by_it(session: Session, files: Path) -> None:
+    own = "Letter, of a neighbour"
+    text = "We object to the loss of the view from our kitchen."
+    file = text_pdf(files / "Letter.pdf", text)
+    assert ingest(session, file, "OWN", document_type=own)["status"] == "success"
+    found = session.call("search_application_docs", query="view", document_types=[own])
+    [result] = found["results"]
+    assert result["metadata"]["document_type"] == own
+    assert "warning" not in found
+
+
+def test_more_than_the_maximum_is_answered_with_the_maximum_and_said(
+    session: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    best = find(session, "bats", application_ref=FIRST, max_results=3)
+    monkeypatch.setattr(tools, "MAX_RESULTS", 2)
+    arguments = {"query": "bats", "application_ref": FIRST}
+    answer = session.call("search_application_docs", **arguments, max_results=10**9)
+    assert (answer["results"], answer["truncated"]) == (best[:2], True)
+    answer = session.call("search_application_docs", **arguments, max_results=2)
+    assert (answer["results"], answer["truncated"]) == (best[:2], False)
+
+
+@pytest.mark.parametrize("blank", ["", " "])
+def test_an_empty_type_is_refused(session: Session, blank: str) -> None:
+    answer = session.call("search_application_docs", query="bats", document_types=[blank])
+    assert "type is empty" in refusal(answer, "invalid_input")
 
 
 def test_an_empty_application_is_refused(session: Session) -> None:

@@ -1,7 +1,8 @@
 """Other embedding services, from the settings to the search, and what is said when they fail."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -126,6 +127,44 @@ def test_a_service_that_is_down_is_said_to_be_and_what_needs_no_vectors_goes_on(
         assert stats(session)["total_chunks"] == 0
         assert done(session.call("delete_chunks", ids=["x"]))["deleted_count"] == 0
         assert done(session.call("clear_index", confirm=True)) == {"deleted_count": 0}
+
+
+def refuse_bats(handler: Any, answer: Callable[[Any], None], texts: list[str]) -> None:
+    """Fail for requests with a certain text, as a model with a fault does."""
+    if any("Bats" in text for text in texts):
+        handler.reply(500, {"error": "input causes a fault"})
+    else:
+        answer(handler.embed(texts))
+
+
+def test_a_file_that_the_service_cannot_embed_is_an_error_of_its_own(
+    served: Session, service: OllamaServer, library: Path
+) -> None:
+    write(library, {"owls.md": "Owls hunt at night.\n", "voles.md": "Voles dig.\n"})
+    service.always = refuse_bats
+    data = index_all(served, library)
+    assert counts(data) == (3, 0, 1)
+    [error] = data["errors"]
+    assert error["file_path"] == str(library / "bats.md")
+    assert (error["error"], error["error_code"]) == (UNAVAILABLE, "EMBEDDING_FAILED")
+    assert "500: input causes a fault" in error["reason"]
+    # A file alone fails as the call does, and the index keeps the others.
+    assert "500" in unavailable(served.call("index_file", file_path=str(library / "bats.md")))
+    assert counts(index_all(served, library)) == (0, 3, 1)
+    service.always = None
+    assert counts(index_all(served, library)) == (1, 3, 0)
+    assert files_found(served, "when do bats leave the barn", n_results=1) == ["bats.md"]
+
+
+def test_a_service_that_goes_down_during_a_run_fails_the_call(
+    served: Session, service: OllamaServer, library: Path
+) -> None:
+    index_all(served, library)
+    write(library, {"owls.md": "Owls hunt at night.\n", "voles.md": "Voles dig.\n"})
+    service.always = refuse(500)
+    assert "500" in unavailable(served.call("index_directory", dir_path=str(library)))
+    service.always = None
+    assert counts(index_all(served, library)) == (2, 2, 0)
 
 
 def test_a_model_that_is_missing(served: Session, service: OllamaServer, library: Path) -> None:

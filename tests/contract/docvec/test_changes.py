@@ -152,7 +152,7 @@ def test_of_a_file_that_shrank_or_lost_its_text_nothing_old_is_left(
     index_all(session, folder)
     assert stats(session)["total_chunks"] == 2
     write(folder, {"a.md": ""})
-    assert counts(index_all(session, folder)) == (0, 1, 1)
+    assert counts(index_all(session, folder)) == (0, 1, 0)
     assert indexed(session) == ["b.md"]
     check_agreement(session)
 

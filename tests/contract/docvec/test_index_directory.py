@@ -17,7 +17,7 @@ from tests.contract.docvec.asking import (
 )
 from tests.contract.docvec.documents import CODE, MARKDOWN, PAGES, TEXT
 from tests.contract.session import Session
-from tests.documents import text_pdf, truncated_pdf
+from tests.documents import Blank, make_pdf, text_pdf, truncated_pdf
 
 
 def test_every_supported_file_is_indexed_and_the_answer_counts_them(
@@ -40,28 +40,56 @@ def test_every_supported_file_is_indexed_and_the_answer_counts_them(
 
 def test_one_bad_file_costs_its_own_error_and_nothing_else(empty: Session, folder: Path) -> None:
     write(folder, {"a.md": "# A\n\nGood.\n", "z.txt": "Good as well.\n"})
-    write(folder, {"binary.txt": bytes(range(256)) * 40, "empty.py": "", "blank.md": " \n\n"})
+    write(folder, {"binary.txt": bytes(range(256)) * 40})
     corrupted = truncated_pdf(folder / "corrupted.pdf")
     (folder / "broken.md").symlink_to(folder / "nothing.md")
     (folder / "loop.txt").symlink_to(folder / "loop.txt")
     os.mkfifo(folder / "pipe.py")
     data = index_all(empty, folder)
-    assert counts(data) == (2, 0, 7)
+    assert counts(data) == (2, 0, 5)
     errors = {Path(error["file_path"]).name: error for error in data["errors"]}
     assert list(errors) == sorted(errors)
     # The contract's own example.
     assert errors["corrupted.pdf"]["file_path"] == str(corrupted)
     assert errors["corrupted.pdf"]["error"] == "Failed to extract content from PDF"
     assert errors["binary.txt"]["error"] == "Failed to extract content from text"
-    assert errors["empty.py"]["error"] == "Failed to extract content from code"
-    assert errors["blank.md"]["error"] == "Failed to extract content from markdown"
     for name in ("broken.md", "loop.txt", "pipe.py"):
         assert errors[name]["error"] == f"File not found: {folder / name}"
         assert errors[name]["error_code"] == "FILE_NOT_FOUND"
-    for name in ("corrupted.pdf", "binary.txt", "empty.py", "blank.md"):
+    for name in ("corrupted.pdf", "binary.txt"):
         assert errors[name]["error_code"] == "EXTRACTION_FAILED"
     assert all(error["reason"] for error in errors.values())
     assert indexed(empty) == ["a.md", "z.txt"]
+
+
+def test_files_without_text_are_skipped_with_a_reason_and_are_no_errors(
+    empty: Session, folder: Path
+) -> None:
+    write(
+        folder, {"a.md": "# A\n\nGood.\n", "empty.py": "", "blank.md": " \n\n", "b.txt": "\ufeff"}
+    )
+    data = index_all(empty, folder)
+    assert counts(data) == (1, 0, 0)
+    assert data["skipped_files"] == [
+        {"file_path": str(folder / name), "reason": f"{name} is empty: there is no text in it."}
+        for name in ("b.txt", "blank.md", "empty.py")
+    ]
+    assert indexed(empty) == ["a.md"]
+    # A file that has become empty leaves the index.
+    write(folder, {"a.md": ""})
+    data = index_all(empty, folder)
+    assert data["skipped_files"][0]["file_path"] == str(folder / "a.md")
+    assert (counts(data), indexed(empty)) == ((0, 0, 0), [])
+    # Whoever names one file wants to know.
+    answer = empty.call("index_file", file_path=str(folder / "a.md"))
+    assert failed(answer, "EXTRACTION_FAILED") == "Failed to extract content"
+
+
+def test_a_pdf_without_text_is_an_error(empty: Session, folder: Path) -> None:
+    make_pdf(folder / "blank.pdf", [Blank()])
+    data = index_all(empty, folder)
+    assert [error["error"] for error in data["errors"]] == ["Failed to extract content from PDF"]
+    assert "skipped_files" not in data
 
 
 def test_a_file_whose_name_is_not_text_is_said_to_be_renamed(empty: Session, folder: Path) -> None:
@@ -133,22 +161,30 @@ def test_a_file_is_no_folder(session: Session, folder: Path) -> None:
 
 def test_progress_is_told_file_by_file(empty: Session, folder: Path) -> None:
     write(folder, {f"{number:03d}.txt": f"Text number {number}.\n" for number in range(150)})
-    write(folder, {"000 copy.txt": "Text number 0.\n", "bad.txt": ""})
+    write(folder, {"000 copy.txt": "Text number 0.\n", "empty.txt": ""})
+    write(folder, {"bad.txt": bytes(range(256)) * 40})
     job = empty.start("index_directory", dir_path=str(folder))
     assert counts(done(job.result())) == (150, 1, 1)
     steps = [step for step, _, _ in job.progress]
-    assert len(steps) > 2
+    assert len(steps) > 150
     assert steps == sorted(set(steps))
-    assert {total for _, total, _ in job.progress} == {152}
-    assert job.progress[-1][0] == 152
-    assert all(message and "of 152 files" in message for _, _, message in job.progress)
+    assert {total for _, total, _ in job.progress} == {153}
+    assert job.progress[-1][0] == 153
+    assert all(message and "of 153 files" in message for _, _, message in job.progress)
+
+
+def test_the_progress_of_a_handful_of_files_rises_with_each(empty: Session, folder: Path) -> None:
+    write(folder, {f"{number}.txt": f"Text number {number}.\n" for number in range(4)})
+    job = empty.start("index_directory", dir_path=str(folder))
+    assert counts(done(job.result())) == (4, 0, 0)
+    assert [step for step, _, _ in job.progress] == [0, 0.5, 1, 1.5, 2, 4]
 
 
 def test_one_file_without_pages_is_told_at_both_ends(empty: Session, folder: Path) -> None:
     file = write(folder, {"long.md": MARKDOWN}) / "long.md"
     job = empty.start("index_file", file_path=str(file))
     done(job.result())
-    assert [(step, total) for step, total, _ in job.progress] == [(0, 1), (1, 1)]
+    assert [(step, total) for step, total, _ in job.progress] == [(0, 1), (0.5, 1), (1, 1)]
 
 
 def test_the_pages_of_a_long_pdf_are_told_by_index_file(empty: Session, folder: Path) -> None:
@@ -177,7 +213,9 @@ def test_progress_is_reported(empty: Session, folder: Path) -> None:
     write(folder, {f"{n}.txt": f"Text number {n}.\n" for n in range(70)})
     job = empty.start("index_directory", dir_path=str(folder))
     assert counts(done(job.result())) == (70, 0, 0)
-    assert [step for step, _, _ in job.progress] == [0, 64, 70]
+    steps = [step for step, _, _ in job.progress]
+    assert steps == sorted(set(steps))
+    assert (steps[0], steps[-1], len(steps)) == (0, 70, 1 + 70 + 2)
     assert {total for _, total, _ in job.progress} == {70}
     # When all is known already, that is said as well.
     job = empty.start("index_directory", dir_path=str(folder))

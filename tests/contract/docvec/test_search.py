@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from quinion.servers.docvec import tools
 from quinion.servers.docvec.filters import FIELDS, NUMBER_FIELDS, TEXT_FIELDS
 from tests.contract.conftest import NewHome
 from tests.contract.docvec.asking import (
@@ -103,6 +104,20 @@ def test_no_more_results_than_asked_for(session: Session, chunks: list[Answer], 
     results = find(session, "train", n_results=count)
     assert len(results) == min(count, len(chunks))
     assert results == find(session, "train", n_results=50)[:count]
+
+
+def test_more_than_the_maximum_is_answered_with_the_maximum_and_said(
+    session: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    best = find(session, "train", n_results=3)
+    monkeypatch.setattr(tools, "MAX_RESULTS", 2)
+    for tool in ("search", "search_with_filters"):
+        data = done(session.call(tool, query="train", n_results=1_000))
+        assert (data["results"], data["truncated"]) == (best[:2], True)
+        assert data["results_omitted"] == 0
+        data = done(session.call(tool, query="train", n_results=2))
+        assert data["results"] == best[:2]
+        assert "truncated" not in data
 
 
 def test_the_times_are_measured(session: Session) -> None:
@@ -240,7 +255,7 @@ def test_a_filter_that_cannot_mean_anything_is_refused(
 
 
 @pytest.mark.parametrize("tool", ["search", "search_with_filters"])
-@pytest.mark.parametrize("count", [0, -1, 51, "many", 1.5, None, []])
+@pytest.mark.parametrize("count", [0, -1, "many", 1.5, None, []])
 def test_another_number_of_results_is_refused(session: Session, tool: str, count: Any) -> None:
     answer = session.call(tool, query="x", n_results=count)
     assert "n_results" in failed(answer, "INVALID_INPUT")

@@ -106,6 +106,7 @@ CONTRACT = Contract(
     },
     writing={"ingest_policy_revision"},
     deleting={"remove_policy_revision"},
+    of_commands={"bring_into_step", "verify"},
     parameters=[
         ("search_policy", "query", {"string"}, True, NOTHING),
         ("search_policy", "sources", {"array", "null"}, False, None),
@@ -129,7 +130,7 @@ CONTRACT = Contract(
         ("list_policy_revisions", "changes", {"boolean"}, False, False),
     ],
     answers={
-        "search_policy": [SEARCH_KEYS | SEARCH_ADDITIONS, ERROR_KEYS],
+        "search_policy": [SEARCH_KEYS | SEARCH_ADDITIONS | {"warning"}, ERROR_KEYS],
         "get_policy_section": [SECTION_KEYS | SECTION_ADDITIONS | FLAGGED | COMPARED, ERROR_KEYS],
         "list_policy_documents": [POLICIES_KEYS | POLICIES_ADDITIONS, ERROR_KEYS],
         "list_policy_revisions": [REVISIONS_KEYS | REVISIONS_ADDITIONS, ERROR_KEYS],

@@ -108,7 +108,9 @@ def test_the_registry_hears_of_it(
     assert after.ingested_at is not None
     assert begun <= after.ingested_at <= datetime.now(UTC)
     assert after.error is None
-    assert registry.get_policy(source).updated_at >= begun
+    updated_at = registry.get_policy(source).updated_at
+    assert updated_at is not None
+    assert updated_at >= begun
     [listed] = list_revisions(session, source)
     assert (listed["status"], listed["chunk_count"]) == ("active", answer["chunks_created"])
 

@@ -252,4 +252,4 @@ def test_a_revision_that_is_not_found_does_not_name_thousands(session: Session) 
     answer = session.call(
         "get_policy_section", source="MANY", section_ref="Para 1", revision_id="none"
     )
-    assert len(refusal(answer, "revision_not_found")) < 10_000
+    assert len(refusal(answer, "section_not_found")) < 10_000

@@ -235,22 +235,95 @@ def test_where_another_program_lets_two_overlap_the_later_one_holds(
     ("field", "value"),
     [("effective_from", "soon"), ("status", "draft"), ("effective_to", "2019-12-31")],
 )
-def test_an_entry_that_makes_no_sense_is_an_error_that_names_it(
-    raw: Any, session: Session, source: str, revision: str, field: str, value: str
+def test_an_entry_that_makes_no_sense_is_an_error_for_its_own_policy_alone(
+    raw: Any,
+    registry: PolicyRegistry,
+    session: Session,
+    server: LocalServer,
+    source: str,
+    revision: str,
+    tmp_path: Path,
+    field: str,
+    value: str,
 ) -> None:
+    other = register(registry)
+    ingest_well(
+        session, other, revise(registry, other, "B", START), leaflet(tmp_path / "b.pdf", "B")
+    )
     key = f"policy_revision:{source}:{revision}"
     good = raw.hget(key, field)
     raw.hset(key, field, value)
+    before = len(server.log)
+    dated: dict[str, Any] = {"query": "hedges", "effective_date": "2024-03-15", "n_results": 1000}
     try:
         answers = [
-            session.call("search_policy", query="hedges", effective_date="2024-03-15"),
+            session.call("search_policy", **dated, sources=[source]),
             session.call("list_policy_revisions", source=source),
         ]
+        found = {one["source"] for one in find(session, **dated)}
     finally:
         raw.hset(key, field, good)
     for answer in answers:
         assert key in refusal(answer, "registry_unavailable")
+    assert other in found
+    assert source not in found
+    assert (
+        f"WARNING quinion.store.policies.rows: The policy registry's entry {key}"
+        in (server.log[before:])
+    )
     assert found_on(session, source, "2024-03-15") == {revision}
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "category"),
+    [
+        ("updated_at", "", "local_guidance"),
+        ("updated_at", None, "local_guidance"),
+        ("created_at", "", "local_guidance"),
+        ("created_at", None, "local_guidance"),
+        ("category", "other", "other"),
+        ("category", "borough_plan", "borough_plan"),
+        ("category", None, "other"),
+    ],
+)
+def test_an_incomplete_policy_of_another_program_is_listed_as_far_as_it_goes(
+    raw: Any,
+    session: Session,
+    server: LocalServer,
+    source: str,
+    revision: str,
+    field: str,
+    value: str | None,
+    category: str,
+) -> None:
+    before = len(server.log)
+    if value is None:
+        raw.hdel(f"policy:{source}", field)
+    else:
+        raw.hset(f"policy:{source}", field, value)
+    listed = {policy["source"]: policy["category"] for policy in list_policies(session)}
+    assert listed[source] == category
+    assert len(listed) > 1
+    assert f"policy:{source}" in server.log[before:]
+    assert field in server.log[before:]
+    assert found_on(session, source, "2024-03-15") == {revision}
+
+
+def test_a_revision_that_another_program_superseded_by_dates_is_shown_as_superseded(
+    raw: Any, session: Session, source: str, revision: str
+) -> None:
+    key, newer = f"policy_revision:{source}:{revision}", f"rev_{source}_2024_12"
+    raw.hset(key, mapping={"effective_to": "2024-12-11", "status": "active"})
+    entry = raw.hgetall(key) | {
+        "revision_id": newer,
+        "effective_from": "2024-12-12",
+        "effective_to": "",
+        "chunk_count": "0",
+    }
+    raw.hset(f"policy_revision:{source}:{newer}", mapping=entry)
+    raw.zadd(f"policy_revisions:{source}", {newer: 20069})
+    listed = {one["revision_id"]: one["status"] for one in list_revisions(session, source)}
+    assert listed == {newer: "active", revision: "superseded"}
 
 
 def test_a_redis_that_is_gone_is_an_error_at_once_and_heals(

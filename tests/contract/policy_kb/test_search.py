@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from quinion.model.policy import RevisionEdit
+from quinion.servers.policy_kb import tools
 from quinion.store.policies import PolicyRegistry
 from tests.contract.policy_kb import policies
 from tests.contract.policy_kb.asking import (
@@ -133,14 +134,17 @@ def test_no_sources_are_all_sources(library: Session, sources: object) -> None:
     assert {r["source"] for r in found} >= {"NPPF", "LTN_1_20", "CHERWELL_LOCAL_PLAN"}
 
 
-@pytest.mark.parametrize(
-    "sources", [["NOT_THERE"], ["NPPF", "NOT_THERE"], ["nppf"], [""], ["NPPF "], ["LTN 1/20"]]
-)
-def test_an_unknown_source_is_an_error_and_not_an_empty_result(
-    library: Session, sources: list[str]
-) -> None:
-    message = refusal(search(library, sources=sources), "policy_not_found")
-    assert repr(sources[-1]) in message
+@pytest.mark.parametrize("source", ["NOT_THERE", "nppf", "", "NPPF ", "LTN 1/20"])
+def test_an_unknown_source_filters_and_a_warning_names_it(library: Session, source: str) -> None:
+    alone = search(library, sources=[source])
+    assert (alone["status"], alone["results"]) == ("success", [])
+    assert repr(source) in alone["warning"]
+    beside = search(library, sources=["LTN_1_20", source], effective_date="2024-03-15")
+    known = search(library, sources=["LTN_1_20"], effective_date="2024-03-15")
+    assert beside["results"] == known["results"] != []
+    assert beside["warning"] == alone["warning"]
+    assert "LTN_1_20" not in beside["warning"]
+    assert "warning" not in known
 
 
 def test_scores_do_not_depend_on_filters(library: Session) -> None:
@@ -166,9 +170,15 @@ def test_a_thousand_results_may_be_asked_for(library: Session) -> None:
     assert len(found) == 2 * policies.FRAMEWORK_CHUNKS
 
 
-@pytest.mark.parametrize("limit", [0, -1, 1001, 10**9, 2.5, "many", None])
-def test_an_impossible_n_results_is_refused(session: Session, limit: object) -> None:
-    assert "n_results" in refusal(search(session, n_results=limit), "invalid_input")
+def test_more_than_the_maximum_is_answered_with_the_maximum_and_said(
+    library: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    best = find(library, QUERY, n_results=3)
+    monkeypatch.setattr(tools, "MAX_RESULTS", 2)
+    answer = search(library, n_results=10**9)
+    assert (answer["results"], answer["truncated"]) == (best[:2], True)
+    answer = search(library, n_results=2)
+    assert (answer["results"], answer["truncated"]) == (best[:2], False)
 
 
 @pytest.mark.parametrize("query", ["", " ", "\n\t"])

@@ -7,9 +7,18 @@ definitions (`[id]: address`) and HTML images are not changed.
 
 import re
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from urllib.parse import unquote
 
-Redirect = Callable[[str], "str | None"]
+
+@dataclass(frozen=True)
+class Missing:
+    """An image that there is no file of: its reference becomes its alternative text, or this."""
+
+    name: str
+
+
+Redirect = Callable[[str], "str | Missing | None"]
 """Returns the new destination for an old one; None keeps it."""
 
 _FENCE = re.compile(r"^ {0,3}(`{3,}(?=[^`\n]*$)|~{3,})", re.MULTILINE)
@@ -20,6 +29,7 @@ _BRACKETS = re.compile(r"\\.|[\[\]]", re.DOTALL)
 _ANGLED = re.compile(r"<((?:\\.|[^<>\\\n])*)>")
 _BARE = re.compile(r"(?:\\.|[^\s()\\])*")
 _TITLE = re.compile(r"(\s+(?:\"(?:\\.|[^\"\\])*\"|'(?:\\.|[^'\\])*'|\((?:\\.|[^()\\])*\)))?\s*\)")
+_SPECIAL = re.compile(r"[\\`*\[\]<>!]")
 _MAX_DEPTH = 32
 
 
@@ -58,7 +68,12 @@ def _rewrite(text: str, ids: list[str], redirect: Redirect) -> str:
                 continue
             start, position, destination = spot
             target = redirect(destination)
-            if target is not None:
+            if isinstance(target, Missing):
+                position = _end_of_reference(text, position)
+                alternative = _alternative(text, mark.end())
+                parts += [text[copied : mark.start()], alternative or _escape(target.name)]
+                copied = position
+            elif target is not None:
                 parts += [text[copied:start], target]
                 copied = position
     return "".join([*parts, text[copied:]])
@@ -89,6 +104,24 @@ def _find_destination(text: str, position: int, ids: list[str]) -> tuple[int, in
         return None
     written = angled[1] if angled else text[start:end]
     return start, end, _find_id(_ESCAPE.sub(r"\1", written), ids)
+
+
+def _end_of_reference(text: str, end: int) -> int:
+    """The end of a reference whose destination ends at `end`: after its title and parenthesis."""
+    closing = _TITLE.match(text, end)
+    assert closing is not None
+    return closing.end()
+
+
+def _alternative(text: str, position: int) -> str:
+    """The alternative text of the image whose `![` ends at `position`."""
+    end = _end_of_brackets(text, position)
+    assert end is not None
+    return text[position : end - 1].strip()
+
+
+def _escape(name: str) -> str:
+    return _SPECIAL.sub(r"\\\g<0>", " ".join(name.split()))
 
 
 def _end_of_brackets(text: str, position: int) -> int | None:

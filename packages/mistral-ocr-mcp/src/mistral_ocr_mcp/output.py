@@ -2,17 +2,16 @@
 
 from collections import deque
 from dataclasses import dataclass, field
+from hashlib import sha256
 
 from mistral_ocr_mcp.images import choose_name
-from mistral_ocr_mcp.links import rewrite_images
+from mistral_ocr_mcp.links import Missing, rewrite_images
 from mistral_ocr_mcp.ocr import Image, Page
 from mistral_ocr_mcp.sandbox import Draft
 from mistral_ocr_mcp.spool import Decoder, Picture, Spool
 
 CONTENT = "content.md"
 INLINE = "inline"
-EMPTY_LINK = ""
-"""Destination of references without an image; the id itself could be a path or a URL."""
 
 
 def join(pages: list[Page]) -> str:
@@ -63,27 +62,45 @@ class Output:
 
     def _link(self, page: Page) -> str:
         # If several images of a page share an id, references use them in order.
-        targets: dict[str, deque[str]] = {}
+        targets: dict[str, deque[str | Missing]] = {}
         for image in page.images:
             name = self._names.get(id(image))
-            targets.setdefault(image.id, deque()).append(f"./{name}" if name else EMPTY_LINK)
+            target = f"./{name}" if name else Missing(image.id)
+            targets.setdefault(image.id, deque()).append(target)
+        saved = {
+            self._digest(image.picture): name
+            for image in page.images
+            if image.picture is not None and (name := self._names.get(id(image)))
+        }
 
-        def redirect(destination: str) -> str | None:
+        def redirect(destination: str) -> str | Missing | None:
             if destination in targets:
                 names = targets[destination]
                 return names.popleft() if len(names) > 1 else names[0]
             if destination[:5].lower() == "data:":
-                return self._save_inline(destination)
+                return self._save_inline(destination, saved)
             return None
 
         return rewrite_images(page.markdown, targets, redirect)
 
-    def _save_inline(self, address: str) -> str:
-        """Write an image that is embedded in the Markdown as a data URL."""
+    def _save_inline(self, address: str, saved: dict[bytes, str]) -> str | Missing:
+        """Write an image that is embedded in the Markdown as a data URL, unless it is `saved`.
+
+        `saved` has the digests and names of the page's images, and gets this one.
+        """
         decoder = Decoder(self.spool)
         decoder.feed(address)
         picture = decoder.finish()
         if picture.problem is not None:
             self.skipped.append((INLINE, picture.problem))
-            return EMPTY_LINK
-        return f"./{self._write(INLINE, picture)}"
+            return Missing(INLINE)
+        digest = self._digest(picture)
+        if digest not in saved:
+            saved[digest] = self._write(INLINE, picture)
+        return f"./{saved[digest]}"
+
+    def _digest(self, picture: Picture) -> bytes:
+        digest = sha256()
+        for piece in self.spool.read(picture):
+            digest.update(piece)
+        return digest.digest()

@@ -10,10 +10,11 @@ import base64
 import json
 import re
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import BinaryIO
 
-from mistral_ocr_mcp.errors import Failure
+from mistral_ocr_mcp.errors import Failure, refuse
 
 COPY_BYTES = 1 << 20
 MAX_HEADER = 200
@@ -42,18 +43,36 @@ class Picture:
 
 
 class Spool:
-    """Sequence of decoded images in one file, which `open_file` opens for the first image."""
+    """Sequence of decoded images in one file, which `open_file` opens for the first image.
 
-    def __init__(self, open_file: Callable[[], BinaryIO]) -> None:
+    `place` is the folder of the file, for messages. All methods raise `Failure` if the file cannot
+    be written: it is buffered, so a full disk may show at any of them.
+    """
+
+    def __init__(self, open_file: Callable[[], BinaryIO], place: object) -> None:
         self._open_file = open_file
+        self._place = place
         self._file: BinaryIO | None = None
         self._pictures: list[Picture] = []
 
-    @property
-    def file(self) -> BinaryIO:
+    def end(self) -> int:
+        """The position where the next image starts."""
+        with self._open() as file:
+            return file.seek(0, 2)
+
+    def append(self, piece: bytes) -> None:
+        """Write a piece of an image."""
+        with self._open() as file:
+            file.write(piece)
+
+    @contextmanager
+    def _open(self) -> Iterator[BinaryIO]:
         if self._file is None:
             self._file = self._open_file()
-        return self._file
+        try:
+            yield self._file
+        except OSError as cause:
+            raise refuse("write a temporary file in", self._place, cause) from cause
 
     def add(self, picture: Picture) -> str:
         """Register a written image and return its reference."""
@@ -72,16 +91,21 @@ class Spool:
 
     def read(self, picture: Picture) -> Iterator[bytes]:
         """The bytes of an image, in pieces."""
-        self.file.seek(picture.start)
-        left = picture.size
-        while left and (piece := self.file.read(min(left, COPY_BYTES))):
-            left -= len(piece)
+        position, left = picture.start, picture.size
+        while left:
+            with self._open() as file:
+                file.seek(position)
+                piece = file.read(min(left, COPY_BYTES))
+            if not piece:
+                break
+            position, left = position + len(piece), left - len(piece)
             yield piece
 
     def close(self) -> None:
         """Close the file, which deletes it."""
         if self._file is not None:
-            self._file.close()
+            with suppress(OSError):  # what is not written yet is not needed any more
+                self._file.close()
 
 
 class Decoder:
@@ -121,7 +145,7 @@ class Decoder:
         if header is not None:
             self._mime = header[1].lower() if header[1] else None
             self._rest = self._rest[header.end() :]
-        self._start = self._spool.file.seek(0, 2)
+        self._start = self._spool.end()
 
     def _decode(self, text: str) -> None:
         if self._problem is not None or not text:
@@ -131,7 +155,7 @@ class Decoder:
         except ValueError:
             self._problem = "its data is not Base64"
             return
-        self._spool.file.write(piece)
+        self._spool.append(piece)
         self._size += len(piece)
 
 

@@ -74,7 +74,7 @@ def make_tools(settings: Settings, sandbox: Sandbox) -> list[Tool]:
         """Extract the text of a PDF or image file as Markdown. Images are not saved."""
         with (
             open_source(file_path, settings.read_roots) as source,
-            closing(Spool(_open_nothing)) as spool,
+            closing(Spool(_open_nothing, os.devnull)) as spool,
         ):
             async with reporting(ctx) as report:
                 pages = await Ocr(settings, spool, report).read(source, with_images=False)
@@ -89,7 +89,7 @@ def make_tools(settings: Settings, sandbox: Sandbox) -> list[Tool]:
         with (
             open_source(file_path, settings.read_roots) as source,
             sandbox.open_folder(output_dir) as folder,
-            closing(Spool(folder.open_unnamed)) as spool,
+            closing(Spool(folder.open_unnamed, folder.path)) as spool,
         ):
             async with reporting(ctx) as report:
                 pages = await Ocr(settings, spool, report).read(source, with_images=True)

@@ -1,14 +1,16 @@
 """Labelled sections: `Chapter 5`, `Policy H1`, `Table 5-2`, `Annex B`.
 
 A label alone is not enough: lines also start with "Table 2 shows" and "Policy H1 applies". A mark
-must look like a heading or be in the table of contents. Without layout (after OCR), it must be
-punctuated like a heading.
+must look like a heading or be in the table of contents. In the type of the body text, it must stand
+alone on its line, and the numbers of such lines must follow one another. Without layout (after
+OCR), it must be punctuated like a heading.
 """
 
 import re
 from collections import defaultdict
 from collections.abc import Iterator, Sequence, Set
 from dataclasses import replace
+from itertools import pairwise
 
 from quinion.chunk.sections.heading_candidates import (
     BARE_POLICY,
@@ -20,12 +22,18 @@ from quinion.chunk.sections.heading_candidates import (
     Mark,
     count_of,
 )
-from quinion.chunk.sections.numbering import Number, best_chain
+from quinion.chunk.sections.numbering import Number, best_chain, follows
 from quinion.chunk.sections.typography import is_title
 from quinion.model.section import Kind
 
+# A heading in the type of the body text is at most this long, and one of at least so many.
+_LONGEST_PLAIN = 70
+_FEWEST_PLAIN = 3
 # Minimum number of policies without the word `Policy`, e.g. `DM1: …`.
 _FEWEST_BARE = 4
+
+_COUNTED = frozenset({Kind.CHAPTER, Kind.POLICY, Kind.ANNEX, Kind.APPENDIX})
+"""Kinds whose numbers confirm a heading; parts and sections are also parts of paragraphs."""
 
 _SEPARATED = re.compile(r"\s*[:–—-]\s*\S")
 _MENTION = re.compile(rf"(?i:polic(?:y|ies))\s+({CODE})(?!\.?\d)")
@@ -37,6 +45,7 @@ def find_labelled(document: DocumentLines) -> tuple[list[Mark], set[int]]:
     found: list[Mark] = []
     for index in document.free:
         found.extend(_read_label(document, index))
+    found.extend(_find_plain(document, found))
     found.extend(_find_bare_policies(document, {mark.first for mark in found}))
     for kind in (Kind.PART, Kind.SECTION):
         found = _counted_from_first(found, kind)
@@ -59,6 +68,63 @@ def _read_label(document: DocumentLines, index: int) -> Iterator[Mark]:
             if _is_caption(document, mark, match[2]):
                 yield mark
                 return
+
+
+def _find_plain(document: DocumentLines, found: Sequence[Mark]) -> Iterator[Mark]:
+    """Find headings in the type of the body text whose numbers follow one another.
+
+    They continue the numbers of the headings found, or count from 1 by themselves.
+    """
+    taken = {mark.first for mark in found}
+    families: dict[tuple[Kind, str], list[Mark]] = defaultdict(list)
+    for mark in found:
+        families[_family(mark)].append(mark)
+    for index in document.free:
+        if index not in taken and (plain := _read_plain(document, index)):
+            families[_family(plain)].append(plain)
+    for family in families.values():
+        marks = sorted(family, key=lambda mark: mark.first)
+        numbers = [_count(mark) for mark in marks]
+        chain = best_chain(numbers)
+        is_complete = all(follows(numbers[one], numbers[two]) for one, two in pairwise(chain))
+        if len(chain) < _FEWEST_PLAIN or not is_complete or numbers[chain[0]] != (1,):
+            continue
+        yield from (marks[place] for place in chain if marks[place].first not in taken)
+
+
+def _read_plain(document: DocumentLines, index: int) -> Mark | None:
+    """Read a label that stands alone on its line, between sentences that are complete."""
+    line = document.lines[index]
+    below = document.below(index)
+    if (
+        line.size is None
+        or len(line.text) > _LONGEST_PLAIN
+        or document.typography.is_small(line)
+        or _breaks_off(document, index)
+        or below is None
+        or document.lines[below].text[0].islower()
+    ):
+        return None
+    for kind, pattern in LABELLED:
+        match = pattern.fullmatch(line.text)
+        if match and kind in _COUNTED and _may_follow(match[2], match[2].lstrip(BETWEEN)):
+            number = (count_of(match[1]),) if kind is Kind.CHAPTER else ()
+            mark = document.read_mark(index, kind, match[1], match[2])
+            return replace(mark, number=number)
+    return None
+
+
+def _family(mark: Mark) -> tuple[Kind, str]:
+    """Return what the marks of one sequence of numbers share: `H` of `Policy H1`."""
+    return mark.kind, re.sub(r"[\W\d].*", "", mark.name) if mark.kind is Kind.POLICY else ""
+
+
+def _count(mark: Mark) -> Number:
+    if mark.kind is Kind.POLICY:
+        return _digits(mark.name)
+    if len(mark.name) == 1 and mark.name.isalpha() and mark.kind is not Kind.CHAPTER:
+        return (ord(mark.name.upper()) - ord("A") + 1,)
+    return (count_of(mark.name),)
 
 
 def _is_heading(document: DocumentLines, mark: Mark, rest: str) -> bool:

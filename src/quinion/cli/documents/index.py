@@ -183,7 +183,8 @@ def _print_report(answers: dict[Path, Answer], pruned: list[str]) -> None:
             typer.echo(
                 f"{path}: {data['new_documents']} indexed ({data['updated_documents']} of them "
                 f"again), {data['duplicates_skipped']} already indexed, "
-                f"{len(data['errors']) + data['errors_omitted']} not indexed; "
+                f"{len(data['errors']) + data['errors_omitted']} not indexed, "
+                f"{len(data.get('skipped_files', []))} without text; "
                 f"{data['total_chunks']} chunks"
             )
         else:

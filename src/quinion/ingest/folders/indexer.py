@@ -10,7 +10,7 @@ chunks until the new ones replace them.
 
 import errno
 import os
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -26,6 +26,7 @@ from quinion.errors import (
     FileMissing,
     FileProblem,
     FileUnreadable,
+    ModelUnavailable,
     NoContent,
     ToolMissing,
 )
@@ -42,19 +43,29 @@ from quinion.model.chunk import FileChunk
 GROUP_CHUNKS = 512
 """Large enough for sorting by length and bulk writes, small enough to lose on cancellation."""
 GROUP_FILES = 64
+HALF = 0.5
+MAX_REPORTS = 400
 
-Problem = FileProblem | ToolMissing
+PROBE = "word"
+"""Text that tells a service that is down from one that cannot embed a certain file."""
+
+Problem = FileProblem | ToolMissing | ModelUnavailable
 Embedded = tuple[list[File], Vectors]
+Fail = Callable[[File, Problem], Awaitable[None]]
 
 
 @dataclass(slots=True)
 class RunResult:
-    """Result of a run: what was done with each file found."""
+    """Result of a run: what was done with each file found.
+
+    `skipped` are text files without any text, and `errors` files that could not be indexed.
+    """
 
     indexed: dict[str, list[str]] = field(default_factory=dict)
     updated: int = 0
     duplicates: int = 0
     moved: int = 0
+    skipped: list[tuple[str, Problem]] = field(default_factory=list)
     errors: list[tuple[str, Problem]] = field(default_factory=list)
     hidden: dict[str, dict[int, int]] = field(default_factory=dict)
     """Number of invisible characters, by path and page number."""
@@ -88,8 +99,8 @@ class Indexer:
         pages = _PageProgress(progress)
         async with self._run_lock:
             run = await self._ingest([source], no_progress if is_paged else progress, pages.report)
-        if run.errors:
-            raise run.errors[0][1]
+        if problems := [*run.errors, *run.skipped]:
+            raise problems[0][1]
         await pages.finish()
         return source, run
 
@@ -98,13 +109,14 @@ class Indexer:
 
         Raises:
             FileMissing, InvalidInput: the folder does not exist or is not a folder.
-            StoreUnavailable, ModelUnavailable: the store or the embedding model failed; files
-                stored before that stay indexed.
+            StoreUnavailable, ModelUnavailable: the store or the embedding model failed, not only
+                for certain files; files stored before that stay indexed.
         """
         async with self._run_lock:
             sources, errors = await in_thread(self._scan_folder, path, recursive)
             run = await self._ingest(sources, progress, no_progress)
             run.errors = sorted([*errors, *run.errors], key=lambda error: error[0])
+            run.skipped.sort(key=lambda error: error[0])
             return run
 
     def _open(self, path: str) -> Source:
@@ -158,13 +170,18 @@ class Indexer:
 
         async def read_some() -> None:
             for source in pending:
+                path = str(source.path)
                 try:
-                    await to_embed.send(await self._read(source, pages))
+                    file = await self._read(source, pages)
                 except (FileProblem, ToolMissing) as error:
-                    if isinstance(error, NoContent) and str(source.path) in known:
-                        await self._index.remove(str(source.path))
-                    run.errors.append((str(source.path), error))
+                    if isinstance(error, NoContent) and path in known:
+                        await self._index.remove(path)
+                    left_out = run.skipped if _is_empty_text(source, error) else run.errors
+                    left_out.append((path, error))
                     await files_done.add(source.path.name)
+                else:
+                    await files_done.add_read(source.path.name)
+                    await to_embed.send(file)
 
         async def read_all() -> None:
             async with to_embed:
@@ -179,11 +196,16 @@ class Indexer:
                     run.hidden.update({file.path: file.hidden for file in group if file.hidden})
                     run.foreign += filter(None, map(self._find_foreign, group))
                     run.updated += sum(file.path in known for file in group)
-                    await files_done.add(group[-1].source.path.name, len(group))
+                    await files_done.add_stored(group)
 
-        await together(read_all, partial(self._embed_all, read, to_store), store_all)
+        async def fail(file: File, error: Problem) -> None:
+            run.errors.append((file.path, error))
+            await files_done.add_stored([file])
+
+        await together(read_all, partial(self._embed_all, read, to_store, fail), store_all)
         for path in plan.stale:
             await self._index.remove(path)
+        _skip_copies(run, sources, plan.duplicates)
         return run
 
     def _find_foreign(self, file: File) -> str:
@@ -204,14 +226,33 @@ class Indexer:
         self,
         read: MemoryObjectReceiveStream[File],
         to_store: MemoryObjectSendStream[Embedded],
+        fail: Fail,
     ) -> None:
         async with read, to_store:
             async for group in _groups(read):
-                texts = [_text_to_embed(chunk) for file in group for chunk in file.chunks]
-                await to_store.send((group, await self._embed(texts)))
+                try:
+                    await to_store.send((group, await self._embed(group)))
+                except ModelUnavailable:
+                    await self._embed_each(group, to_store, fail)
 
-    async def _embed(self, texts: Sequence[str]) -> Vectors:
-        """A vector for each text, in order; duplicate texts are embedded once."""
+    async def _embed_each(
+        self, group: Sequence[File], to_store: MemoryObjectSendStream[Embedded], fail: Fail
+    ) -> None:
+        """Embed file by file, so that a file that the model cannot embed fails alone.
+
+        Raises:
+            ModelUnavailable: the model cannot embed anything.
+        """
+        for file in group:
+            try:
+                await to_store.send(([file], await self._embed([file])))
+            except ModelUnavailable as error:
+                await in_thread(self._index.embedder.embed, [PROBE])
+                await fail(file, error)
+
+    async def _embed(self, files: Sequence[File]) -> Vectors:
+        """A vector for each chunk, in order; duplicate texts are embedded once."""
+        texts = [_text_to_embed(chunk) for file in files for chunk in file.chunks]
         positions = {text: position for position, text in enumerate(dict.fromkeys(texts))}
         unique = list(positions)
         parts = [
@@ -223,19 +264,39 @@ class Indexer:
 
 
 class _FileProgress:
-    """Progress of a run, in files."""
+    """Progress of a run, in files: one half when a file is read, the other when it is stored.
 
-    def __init__(self, progress: Progress, total: int, done: int) -> None:
+    Of very many files not each is reported: a client may need a millisecond for a report.
+    """
+
+    def __init__(self, progress: Progress, total: int, done: float) -> None:
         self._progress, self._total, self._done = progress, total, done
+        self._reported = done
 
     async def begin(self) -> None:
-        message = f"{self._done} of {self._total} files are indexed already"
+        message = f"{self._done:g} of {self._total} files are indexed already"
         await self._progress(self._done, self._total, message)
 
-    async def add(self, name: str, count: int = 1) -> None:
+    async def add_read(self, name: str) -> None:
+        """Count a file as half done."""
+        await self._add(HALF, f"read {name}")
+
+    async def add_stored(self, files: Sequence[File]) -> None:
+        """Count files as done that were half done."""
+        await self._add(HALF * len(files), f"indexed up to {files[-1].source.path.name}")
+
+    async def add(self, name: str) -> None:
+        """Count a file as done that was not read."""
+        await self._add(1, f"left out {name}")
+
+    async def _add(self, count: float, what: str) -> None:
         self._done += count
-        message = f"{self._done} of {self._total} files, up to {name}"
-        await self._progress(self._done, self._total, message)
+        if self._done - self._reported < self._total / MAX_REPORTS and self._done < self._total:
+            return
+        self._reported = self._done
+        await self._progress(
+            self._done, self._total, f"{what}, {self._done:g} of {self._total} files"
+        )
 
 
 class _PageProgress:
@@ -251,6 +312,20 @@ class _PageProgress:
     async def finish(self) -> None:
         if self._total:
             await self._progress(self._total, self._total, "indexed")
+
+
+def _skip_copies(run: RunResult, sources: Sequence[Source], duplicates: Sequence[Source]) -> None:
+    """Count duplicates of a skipped file as skipped: their content is not in the index."""
+    reasons = dict(run.skipped)
+    hashes = {one.sha256: reasons[str(one.path)] for one in sources if str(one.path) in reasons}
+    copies = [(str(one.path), hashes[one.sha256]) for one in duplicates if one.sha256 in hashes]
+    run.duplicates -= len(copies)
+    run.skipped += copies
+
+
+def _is_empty_text(source: Source, error: Problem) -> bool:
+    """Whether a text file has nothing to index. Pages without text may be a scan that failed."""
+    return isinstance(error, NoContent) and not INDEXED[source.path.suffix.lower()].has_pages
 
 
 def _describe_unreadable(found: OSError) -> tuple[str, Problem]:

@@ -13,7 +13,7 @@ from pydantic import BaseModel, Field
 from quinion.ingest.library.records import TEXT, LibraryDocument, LibraryElement
 from quinion.model.record import Hit, is_flagged
 from quinion.model.table_rows import to_csv, to_markdown
-from quinion.servers.base import Answer, as_json
+from quinion.servers.base import Answer, Truncated, as_json
 from quinion.servers.invisible_text import NOTE, HiddenText, Warnings
 
 SHOWN_CHARACTERS = 300
@@ -72,12 +72,15 @@ class Found(BaseModel):
 
     query: str
     results: list[Result]
+    truncated: Truncated = False
 
     def render(self, noun: str) -> str:
         """Format the results as text."""
         if not self.results:
             return f"No {noun} found for query: {self.query}"
         head = f"Found {len(self.results)} {noun} for: {self.query}"
+        if self.truncated:
+            head += "\nThere are more, but one answer has no more results than these."
         return "\n\n".join([head, *(r.render(number) for number, r in enumerate(self.results, 1))])
 
 

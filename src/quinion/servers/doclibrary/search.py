@@ -26,6 +26,6 @@ async def search(
     )
     resources = library.resources
     found = await semantic.search(
-        resources.collections, resources.model, CONTENT, query, limit, where
+        resources.collections, resources.embedder, CONTENT, query, limit, where
     )
     return found.hits

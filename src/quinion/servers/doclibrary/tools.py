@@ -4,7 +4,7 @@ Docstrings of the tools are their descriptions over MCP.
 """
 
 import base64
-from typing import Annotated, Literal, get_args
+from typing import Annotated, Any, Literal, get_args
 
 from mcp.server.mcpserver import Context
 from mcp.server.mcpserver.tools import Tool
@@ -53,6 +53,12 @@ from quinion.servers.response_size import how_many_fit
 MAX_RESULTS = 50
 MAX_LISTED = 100
 
+
+def _at_most(limit: int, description: str) -> Any:
+    """Describe a count; a larger number is answered with as many as the limit."""
+    return Field(ge=1, json_schema_extra={"maximum": limit}, description=description)
+
+
 SortKey = Literal["title", "date_added", "page_count"]
 
 Slug = Annotated[Name, Field(description="Document identifier, e.g. 'usgs_snyder'.")]
@@ -69,11 +75,14 @@ Query = Annotated[QueryText, Field(description="What to look for, in natural lan
 def make_tools(library: Library) -> list[Tool]:
     """Make the tools of the contract."""
 
+    async def find(query: str, limit: int, slug: str | None, kinds: list[str] | None) -> Found:
+        hits = await search(library, query, min(limit, MAX_RESULTS + 1), slug, kinds)
+        results = [Result.of(hit) for hit in hits[:MAX_RESULTS]]
+        return Found(query=query, results=results, truncated=len(hits) > MAX_RESULTS)
+
     async def search_documents(
         query: Query,
-        limit: Annotated[
-            int, Field(ge=1, le=MAX_RESULTS, description="How many results at the most (1-50).")
-        ] = 10,
+        limit: Annotated[int, _at_most(MAX_RESULTS, "How many results at the most (1-50).")] = 10,
         document_slug: OnlySlug = None,
     ) -> Annotated[CallToolResult, SearchAnswer]:
         """Search everything in the library by meaning: text, figures, tables, equations.
@@ -81,8 +90,7 @@ def make_tools(library: Library) -> list[Tool]:
         Each result names its document and page, and for an element its label: what
         `get_element_image` and `get_page_image` need.
         """
-        hits = await search(library, query, limit, document_slug, None)
-        found = Found(query=query, results=[Result.of(hit) for hit in hits])
+        found = await find(query, limit, document_slug, None)
         return text_result(found, found.render("results"))
 
     async def search_visual_elements(
@@ -90,9 +98,7 @@ def make_tools(library: Library) -> list[Tool]:
         element_type: Annotated[
             Name | None, Field(description="Only: " + ", ".join(ElementType) + ".")
         ] = None,
-        limit: Annotated[
-            int, Field(ge=1, le=MAX_RESULTS, description="How many results at the most (1-50).")
-        ] = 10,
+        limit: Annotated[int, _at_most(MAX_RESULTS, "How many results at the most (1-50).")] = 10,
         document_slug: OnlySlug = None,
     ) -> Annotated[CallToolResult, SearchAnswer]:
         """Search the figures, tables, equations, diagrams and charts of the library by meaning.
@@ -100,9 +106,8 @@ def make_tools(library: Library) -> list[Tool]:
         Show what was found with `get_element_image`.
         """
         kinds = list(ElementType) if element_type is None else [_check_type(element_type)]
-        hits = await search(library, query, limit, document_slug, list(map(str, kinds)))
-        found = Found(query=query, results=[Result.of(hit) for hit in hits])
-        of_type = f" of type '{element_type}'" if element_type and not hits else ""
+        found = await find(query, limit, document_slug, list(map(str, kinds)))
+        of_type = f" of type '{element_type}'" if element_type and not found.results else ""
         return text_result(found, found.render(f"visual elements{of_type}"))
 
     async def get_element_image(
@@ -155,15 +160,13 @@ def make_tools(library: Library) -> list[Tool]:
 
     async def find_document(
         query: Annotated[QueryText, Field(description="Part of a slug, title or file name.")],
-        limit: Annotated[
-            int, Field(ge=1, le=MAX_LISTED, description="How many results at the most (1-100).")
-        ] = 5,
+        limit: Annotated[int, _at_most(MAX_LISTED, "How many results at the most (1-100).")] = 5,
     ) -> MatchesAnswer:
         """Find documents by a part of their name: "snyder" finds `usgs_snyder`."""
         if not query.strip():
             raise InvalidInput("The query is empty. Give a part of a document's name.")
         found = await library.find(query)
-        shown = list(map(Listed.of, found[:limit]))
+        shown = list(map(Listed.of, found[: min(limit, MAX_LISTED)]))
         return MatchesAnswer(Matches(results=shown, total_count=len(found)))
 
     async def list_documents() -> Annotated[CallToolResult, ListingAnswer]:
@@ -175,15 +178,14 @@ def make_tools(library: Library) -> list[Tool]:
 
     async def list_documents_paginated(
         page: Annotated[int, Field(ge=1, description="Which part of the list.")] = 1,
-        page_size: Annotated[
-            int, Field(ge=1, le=MAX_LISTED, description="How many in one part (1-100).")
-        ] = 20,
+        page_size: Annotated[int, _at_most(MAX_LISTED, "How many in one part (1-100).")] = 20,
         sort_by: Annotated[
             Name, Field(description="One of: " + ", ".join(get_args(SortKey)) + ".")
         ] = "title",
     ) -> ListedPageAnswer:
         """List the documents of the library in parts, sorted."""
         documents = _sort(await library.documents(), sort_by)
+        page_size = min(page_size, MAX_LISTED)
         start = (page - 1) * page_size
         return ListedPageAnswer(
             ListedPage(

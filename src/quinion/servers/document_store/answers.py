@@ -10,8 +10,9 @@ from pydantic import BaseModel, Field
 
 from quinion.ingest.applications import KnownDocument, NewDocument, SkippedPicture
 from quinion.ingest.foreign_text import describe_foreign
+from quinion.model.document_type import DocumentType
 from quinion.model.record import Hit, Record
-from quinion.servers.base import Answer
+from quinion.servers.base import Answer, FilterWarning
 from quinion.servers.invisible_text import HiddenText, Warnings, warn
 
 
@@ -69,10 +70,18 @@ def describe_outcome(
         total_chars=len(outcome.text),
         total_words=len(outcome.text.split()),
         warnings=[
+            *_warn_of_type(outcome.document.document_type),
             *warn(outcome.hidden),
             *([describe_foreign([outcome.document.file_path.name])] if outcome.is_foreign else ()),
         ],
     )
+
+
+def _warn_of_type(document_type: str) -> list[str]:
+    if document_type in set(DocumentType):
+        return []
+    known = ", ".join(DocumentType)
+    return [f"{document_type!r} is stored as it is, but is not a known type: {known}."]
 
 
 class ChunkMetadata(BaseModel):
@@ -122,6 +131,7 @@ class Found(BaseModel):
         description="Addition: true when the best results were kept and the rest left out, "
         "because together they would be larger than a client can take.",
     )
+    warning: FilterWarning = ""
 
 
 class DocumentText(BaseModel):

@@ -1,18 +1,21 @@
 """Lists of applications and of their documents."""
 
 from collections import Counter
+from collections.abc import Sequence
 
 from quinion.engine import Engine
 from quinion.errors import InvalidInput
 from quinion.model.document_type import DocumentType
+from quinion.servers.base import SHOWN_CHARACTERS, SHOWN_NAMES
 from quinion.servers.document_store.answers import Application, Applications, Listed, Listing
 from quinion.servers.document_store.records import REGISTRY
 from quinion.servers.response_size import how_many_fit
+from quinion.store.base import Selector
 from quinion.store.filters import all_of
 
 
 async def list_documents(
-    engine: Engine, application_ref: str, from_document: int, kind: DocumentType | None = None
+    engine: Engine, application_ref: str, from_document: int, kind: str | None = None
 ) -> Listing:
     """List the documents of an application in order of ingestion, optionally of one type only.
 
@@ -22,7 +25,7 @@ async def list_documents(
         InvalidInput: the reference is empty.
     """
     ref = check_ref(application_ref)
-    where = all_of({"application_ref": ref}, {"document_type": str(kind)} if kind else None)
+    where = all_of({"application_ref": ref}, {"document_type": kind} if kind else None)
     records = await engine.collections.get(REGISTRY, where=where)
     documents = sorted(
         (Listed.of(record) for record in records),
@@ -66,15 +69,26 @@ def check_ref(application_ref: str) -> str:
     return ref
 
 
-def check_type(document_type: str) -> DocumentType:
-    """Return the document type of this name.
+def check_type(document_type: str) -> str:
+    """Return the type as it is: the contract lets callers use types of their own.
 
     Raises:
-        InvalidInput: there is no type of this name.
+        InvalidInput: the type is empty.
     """
-    try:
-        return DocumentType(document_type)
-    except ValueError as error:
-        raise InvalidInput(
-            f"Unknown document type {document_type!r}. The types are: {', '.join(DocumentType)}."
-        ) from error
+    if not document_type.strip():
+        raise InvalidInput("A document type is empty. Leave it out, or give one such as 'other'.")
+    return document_type
+
+
+async def warn_of_types(engine: Engine, document_types: Sequence[str]) -> str:
+    """Name the types that neither the contract nor any document has; empty if there are none."""
+    unknown = [
+        kind
+        for kind in document_types
+        if kind not in set(DocumentType)
+        and not await engine.collections.count(Selector.by_values(REGISTRY, document_type=kind))
+    ]
+    if not unknown:
+        return ""
+    names = ", ".join(repr(kind[:SHOWN_CHARACTERS]) for kind in unknown[:SHOWN_NAMES])
+    return f"No document has the type {names}. The known types are: {', '.join(DocumentType)}."

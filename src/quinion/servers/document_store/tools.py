@@ -31,7 +31,12 @@ from quinion.servers.document_store.answers import (
     describe_outcome,
 )
 from quinion.servers.document_store.document_text import read_text
-from quinion.servers.document_store.listing import check_ref, check_type, list_documents
+from quinion.servers.document_store.listing import (
+    check_ref,
+    check_type,
+    list_documents,
+    warn_of_types,
+)
 from quinion.servers.document_store.records import CHUNKS
 from quinion.servers.response_size import how_many_fit
 from quinion.store.filters import all_of
@@ -57,9 +62,9 @@ def make_tools(engine: Engine) -> list[Tool]:
         document_type: Annotated[
             Name | None,
             Field(
-                description="Document type, one of: "
+                description="Document type: "
                 + ", ".join(DocumentType)
-                + ". Found from the file's name and content if omitted."
+                + ", or one of your own. Found from the file's name and content if omitted."
             ),
         ] = None,
     ) -> IngestAnswer:
@@ -90,7 +95,8 @@ def make_tools(engine: Engine) -> list[Tool]:
             ),
         ] = None,
         max_results: Annotated[
-            int, Field(ge=1, le=MAX_RESULTS, description="How many results at the most.")
+            int,
+            Field(ge=1, description=f"How many results at the most; never over {MAX_RESULTS:,}."),
         ] = 10,
     ) -> SearchAnswer:
         """Search the chunks of ingested documents by meaning, best match first.
@@ -102,21 +108,27 @@ def make_tools(engine: Engine) -> list[Tool]:
             {"application_ref": check_ref(application_ref)}
             if application_ref is not None
             else None,
-            {"document_type": {"$in": [str(check_type(kind)) for kind in document_types]}}
+            {"document_type": {"$in": [check_type(kind) for kind in document_types]}}
             if document_types
             else None,
         )
         found = await semantic.search(
-            engine.collections, engine.embedder, CHUNKS, query, max_results, where
+            engine.collections,
+            engine.embedder,
+            CHUNKS,
+            query,
+            min(max_results, MAX_RESULTS + 1),
+            where,
         )
         results = [Result.of(hit) for hit in found.hits]
-        fitting = results[: how_many_fit(results)]
+        fitting = results[: min(how_many_fit(results), MAX_RESULTS)]
         return SearchAnswer(
             Found(
                 query=query,
                 results_count=len(fitting),
                 results=fitting,
                 truncated=len(fitting) < len(results),
+                warning=await warn_of_types(engine, document_types or []),
             )
         )
 

@@ -5,12 +5,13 @@ and `details`. Fields that are not in the contract are marked as additions; a st
 ignore them. Docstrings and field descriptions of the models are part of the published schemas.
 """
 
+from operator import not_
 from typing import Annotated, Generic, Literal, TypeVar
 
 from pydantic import BaseModel, Field, JsonValue
 
 from quinion.model.record import Hit, Scalar
-from quinion.servers.base import Answer
+from quinion.servers.base import Answer, Truncated
 from quinion.servers.invisible_text import Warnings
 
 T = TypeVar("T")
@@ -61,6 +62,13 @@ class FileError(BaseModel):
     reason: str = Field(default="", description="Addition: what is wrong, and what to do.")
 
 
+class SkippedFile(BaseModel):
+    """A file of a folder that has nothing to index."""
+
+    file_path: str
+    reason: str
+
+
 class IndexedDirectory(BaseModel):
     """What became of the files of a folder."""
 
@@ -81,6 +89,10 @@ class IndexedDirectory(BaseModel):
     chunk_ids_omitted: int = Field(
         default=0, description="Addition: how many files were left out of `chunk_ids` likewise."
     )
+    skipped_files: Annotated[
+        list[SkippedFile],
+        Field(exclude_if=not_, description="Addition, left out where empty: files without text."),
+    ] = []
     warnings: Warnings = []
 
 
@@ -115,6 +127,7 @@ class Found(BaseModel):
     results_omitted: int = Field(
         default=0, description="Addition: how many results were left out because they do not fit."
     )
+    truncated: Truncated = False
 
 
 class FoundWithinBudget(BaseModel):

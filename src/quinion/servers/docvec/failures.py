@@ -92,6 +92,8 @@ def file_failure(path: str, error: QuinionError) -> Failed:
         case UnsupportedFile():
             extension = Path(path).suffix or Path(path).name
             message, code = f"Unsupported file format: {extension}", "UNSUPPORTED_FORMAT"
+        case ModelUnavailable():
+            message, code = "Embedding service unavailable", "EMBEDDING_FAILED"
         case _:
             message, code = "Failed to extract content", EXTRACTION_FAILED
     return Failed(error=message, error_code=code, details={"path": path, "reason": error.message})

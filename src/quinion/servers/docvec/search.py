@@ -17,6 +17,8 @@ async def find_chunks(
         StoreUnavailable: the store cannot be read.
     """
     await index.declare()
+    resources = index.resources
+    embedder = resources.embedder if index.embedder is resources.model else index.embedder
     return await semantic.search(
-        index.resources.collections, index.embedder, index.names.chunks, query, limit, where
+        resources.collections, embedder, index.names.chunks, query, limit, where
     )

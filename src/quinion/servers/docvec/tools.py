@@ -15,6 +15,7 @@ from mcp.server.mcpserver import (
 )
 from mcp.server.mcpserver.tools import Tool
 from pydantic import BaseModel, BeforeValidator, Field
+from pydantic.config import JsonDict
 
 from quinion.errors import InvalidInput
 from quinion.ingest.folders.folder_index import FolderIndex
@@ -47,6 +48,7 @@ from quinion.servers.docvec.answers import (
     IndexFileAnswer,
     Result,
     SearchAnswer,
+    SkippedFile,
     StatsAnswer,
 )
 from quinion.servers.docvec.failures import (
@@ -66,6 +68,18 @@ from quinion.servers.response_size import how_many_fit
 
 MAX_RESULTS = 50
 MAX_IDS = 10_000
+
+
+FILTERS: JsonDict = {
+    name: {"anyOf": [{"type": kind}, {"type": "object"}]}
+    for name, kind in (
+        ("source_file", "string"),
+        ("file_format", "string"),
+        ("page_number", "integer"),
+        ("header_level", "integer"),
+    )
+}
+"""The properties of the contract's schema; an object has operators, as in its examples."""
 
 
 class Confirmation(BaseModel):
@@ -91,7 +105,13 @@ Ids = Annotated[
     Field(max_length=MAX_IDS, description="Ids of the chunks to delete."),
 ]
 Limit = Annotated[
-    int, Field(ge=1, le=MAX_RESULTS, description="How many results at the most (1-50).")
+    int,
+    Field(
+        ge=1,
+        # A larger number is answered with as many as the maximum.
+        json_schema_extra={"maximum": MAX_RESULTS},
+        description="How many results at the most (1-50).",
+    ),
 ]
 Query = Annotated[QueryText, Field(description="What to look for, in natural language.")]
 
@@ -138,7 +158,7 @@ def make_tools(index: FolderIndex) -> list[Tool]:
     async def search_with_filters(
         query: Query,
         filters: Annotated[
-            dict[str, Any] | None,
+            Annotated[dict[str, Any], Field(json_schema_extra={"properties": FILTERS})] | None,
             Field(
                 description="Conditions on the metadata of chunks, all of which must hold: "
                 '{"file_format": "markdown", "header_level": 2}, '
@@ -265,7 +285,10 @@ async def _index_directory(
     warnings = [*warn_of_files(run.hidden), *_warn_of_foreign(run)]
     errors = [_file_error(run, position) for position in range(len(run.errors))]
     shown_errors = errors[: max(0, how_many_fit([*warnings, *errors]) - len(warnings))]
+    skipped = [SkippedFile(file_path=path, reason=str(why)) for path, why in run.skipped]
     before = [*warnings, *shown_errors]
+    skipped = skipped[: max(0, how_many_fit([*before, *skipped]) - len(before))]
+    before += skipped
     fitting = how_many_fit([*before, *run.indexed.items()]) - len(before)
     shown = dict(list(run.indexed.items())[: max(0, fitting)])
     return IndexedDirectory(
@@ -278,6 +301,7 @@ async def _index_directory(
         moved_documents=run.moved,
         errors_omitted=len(errors) - len(shown_errors),
         chunk_ids_omitted=len(run.indexed) - len(shown),
+        skipped_files=skipped,
         warnings=warnings,
     )
 
@@ -297,8 +321,8 @@ def _file_error(run: RunResult, position: int) -> FileError:
 async def _search(
     index: FolderIndex, query: str, limit: int, filters: dict[str, Any] | None
 ) -> Found:
-    found = await find_chunks(index, query, limit, read_filters(filters))
-    results = [Result.of(hit) for hit in found.hits]
+    found = await find_chunks(index, query, min(limit, MAX_RESULTS + 1), read_filters(filters))
+    results = [Result.of(hit) for hit in found.hits[:MAX_RESULTS]]
     fitting = results[: how_many_fit(results)]
     return Found(
         results=fitting,
@@ -306,6 +330,7 @@ async def _search(
         query_embedding_time=found.embedding_s,
         search_time=found.search_s,
         results_omitted=len(results) - len(fitting),
+        truncated=len(found.hits) > MAX_RESULTS,
     )
 
 

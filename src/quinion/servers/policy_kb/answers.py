@@ -11,7 +11,7 @@ from pydantic import BaseModel, Field
 from quinion.model.comparison import Row
 from quinion.model.policy import Policy, Revision
 from quinion.model.record import Hit
-from quinion.servers.base import Answer
+from quinion.servers.base import Answer, FilterWarning
 from quinion.servers.invisible_text import HiddenText, Warnings
 from quinion.servers.policy_kb.changes import NamedRevision, RevisionChanges, SectionComparison
 
@@ -75,6 +75,7 @@ class Found(QueryResults):
     more: list[QueryResults] | None = Field(
         default=None, description="Addition: what each of `more_queries` found, in their order."
     )
+    warning: FilterWarning = ""
 
 
 class Section(BaseModel):

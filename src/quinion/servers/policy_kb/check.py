@@ -8,6 +8,7 @@ from quinion.ingest.policies import Key, KnowledgeBase
 from quinion.model.policy import Revision
 from quinion.model.record import Record
 from quinion.servers.policy_kb.records import CHUNKS, registry_metadata
+from quinion.store.policies import PolicyRegistry
 
 
 async def find_problems(knowledge: KnowledgeBase) -> list[str]:
@@ -18,7 +19,7 @@ async def find_problems(knowledge: KnowledgeBase) -> list[str]:
     """
     await knowledge.sync()
     registry = await knowledge.registry()
-    by_source = await in_thread(registry.list_all_revisions)
+    by_source = await in_thread(_list_revisions, registry)
     registered = {
         (r.source, r.revision_id): r for revisions in by_source.values() for r in revisions
     }
@@ -46,13 +47,18 @@ async def find_problems(knowledge: KnowledgeBase) -> list[str]:
     return problems
 
 
+def _list_revisions(registry: PolicyRegistry) -> dict[str, list[Revision]]:
+    """List the revisions of every policy; an invalid entry is an error, as it may own chunks."""
+    return {one.source: registry.list_revisions(one.source) for one in registry.list_policies()}
+
+
 async def repair(knowledge: KnowledgeBase) -> list[str]:
     """Correct the registry's chunk counts and the chunks' dates, and list the repairs.
 
     Chunks of an unregistered revision stay: they may be the last copy of its text.
     """
     registry = await knowledge.registry()
-    by_source = await in_thread(registry.list_all_revisions)
+    by_source = await in_thread(_list_revisions, registry)
     stored: dict[Key, list[Record]] = {}
     for record in await knowledge.resources.collections.get(CHUNKS):
         key = str(record.metadata["source"]), str(record.metadata["revision_id"])

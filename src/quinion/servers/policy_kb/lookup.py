@@ -12,6 +12,7 @@ from quinion.model.record import Hit
 from quinion.model.revisions import latest_effective, newest_first, resolve
 from quinion.search import semantic
 from quinion.search.query import check_query
+from quinion.servers.base import SHOWN_CHARACTERS, SHOWN_NAMES
 from quinion.servers.policy_kb.records import CHUNKS, filter_in_force, filter_sources
 from quinion.store.filters import all_of
 
@@ -22,17 +23,12 @@ async def search(
     """Search chunks by meaning.
 
     `sources` limits the search to these policies, `day` to the revisions in force on it.
-
-    Raises:
-        PolicyMissing: one of the sources is not registered.
     """
     check_query(query)
-    registry = await knowledge.registry()
-    for source in sources:
-        await in_thread(registry.get_policy, source)
     where = filter_sources(sources) if sources else None
     by_source = await knowledge.sync()
     if day is not None:
+        await _check_readable(knowledge, [source for source in sources if source in by_source])
         found = (
             resolve(source, revisions, day).revision for source, revisions in by_source.items()
         )
@@ -45,6 +41,28 @@ async def search(
         resources.collections, resources.embedder, CHUNKS, query, limit, where
     )
     return nearest.hits
+
+
+async def _check_readable(knowledge: KnowledgeBase, sources: Sequence[str]) -> None:
+    """Raise an error, instead of finding nothing, if the revisions of a source are unreadable."""
+    registry = await knowledge.registry()
+    for source in sources:
+        await in_thread(registry.list_revisions, source)
+
+
+async def warn_of_sources(knowledge: KnowledgeBase, sources: Sequence[str]) -> str:
+    """Name the sources that are not registered; empty if all are."""
+    if not sources:
+        return ""
+    registry = await knowledge.registry()
+    known = {policy.source for policy in await in_thread(registry.list_policies)}
+    unknown = [repr(source[:SHOWN_CHARACTERS]) for source in sources if source not in known]
+    if not unknown:
+        return ""
+    return (
+        f"Not registered: {', '.join(unknown[:SHOWN_NAMES])}. "
+        "list_policy_documents lists the policies."
+    )
 
 
 async def find_revision(knowledge: KnowledgeBase, source: str, revision_id: str | None) -> Revision:

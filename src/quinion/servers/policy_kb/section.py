@@ -7,7 +7,7 @@ is complete and in document order.
 from difflib import get_close_matches
 
 from quinion.chunk.sections.references import choices, join_chunks, normalize_ref, select
-from quinion.errors import InvalidInput, SectionMissing
+from quinion.errors import InvalidInput, PolicyMissing, RevisionMissing, SectionMissing
 from quinion.ingest.policies import KnowledgeBase
 from quinion.model.policy import Revision
 from quinion.model.section import SectionChunk
@@ -32,12 +32,15 @@ async def read_section(
     """Read a section with all its subsections, compared with another revision if one is named.
 
     Raises:
-        PolicyMissing, RevisionMissing: there is no such policy or revision.
         InvalidInput, InvalidDate: `from_part` is past the last part, or `compare_with` is neither
             another revision nor a date.
-        SectionMissing: the revision has no such section; the message suggests similar ones.
+        SectionMissing: there is no such policy, revision or section; the message says which is
+            unknown, and suggests similar sections.
     """
-    revision = await find_revision(knowledge, source, revision_id)
+    try:
+        revision = await find_revision(knowledge, source, revision_id)
+    except (PolicyMissing, RevisionMissing) as error:
+        raise SectionMissing(error.message) from error
     chunks = await _read_chunks(knowledge, revision)
     named = select(chunks, section_ref)
     if not named:

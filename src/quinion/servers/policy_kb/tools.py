@@ -13,6 +13,7 @@ from quinion.ingest.policies import KnowledgeBase
 from quinion.ingest.revisions import RevisionIngestion
 from quinion.model.dates import parse_date
 from quinion.servers.base import (
+    MoreQueryText,
     Name,
     PathText,
     QueryText,
@@ -37,7 +38,7 @@ from quinion.servers.policy_kb.answers import (
     SectionAnswer,
 )
 from quinion.servers.policy_kb.listing import list_policies, list_revisions
-from quinion.servers.policy_kb.lookup import search
+from quinion.servers.policy_kb.lookup import search, warn_of_sources
 from quinion.servers.policy_kb.section import read_section
 from quinion.servers.policy_kb.whole_comparison import compare_revisions
 from quinion.servers.response_size import how_many_fit
@@ -63,10 +64,11 @@ def make_tools(knowledge: KnowledgeBase) -> list[Tool]:
             Field(description="YYYY-MM-DD: only revisions that were in force on this day."),
         ] = None,
         n_results: Annotated[
-            int, Field(ge=1, le=MAX_RESULTS, description="How many results at the most.")
+            int,
+            Field(ge=1, description=f"How many results at the most; never over {MAX_RESULTS:,}."),
         ] = 10,
         more_queries: Annotated[
-            list[Name] | None,
+            list[MoreQueryText] | None,
             Field(
                 max_length=MAX_QUERIES,
                 description="Further queries to answer in the same call, with the same filters.",
@@ -81,11 +83,12 @@ def make_tools(knowledge: KnowledgeBase) -> list[Tool]:
         """
         day = parse_date(effective_date) if effective_date is not None else None
         queries = [query, *(more_queries or [])]
+        limit = min(n_results, MAX_RESULTS + 1)
         found = [
-            [Result.of(hit) for hit in await search(knowledge, text, n_results, sources or [], day)]
+            [Result.of(hit) for hit in await search(knowledge, text, limit, sources or [], day)]
             for text in queries
         ]
-        kept = _cut_to_fit(queries, found)
+        kept = _cut_to_fit(queries, [results[:MAX_RESULTS] for results in found])
         first, *more = (
             QueryResults(query=text, results_count=len(results), results=results)
             for text, results in zip(queries, kept, strict=True)
@@ -97,6 +100,7 @@ def make_tools(knowledge: KnowledgeBase) -> list[Tool]:
                 results=first.results,
                 effective_date=effective_date,
                 truncated=kept != found,
+                warning=await warn_of_sources(knowledge, sources or []),
                 more=more if more_queries is not None else None,
             )
         )

@@ -27,13 +27,17 @@ class PolicyStorage(Protocol):
         ...
 
     def read_policies(self, source: str | None = None) -> list[Policy]:
-        """Read all policies, or the one with that source, if there is one."""
+        """Read all policies, or the one with that source, if there is one.
+
+        Of all, an invalid entry is left out with a warning in the log.
+        """
         ...
 
     def read_revisions(self, source: str | None = None) -> dict[str, list[Revision]]:
         """Read the revisions of all policies or of one, by source.
 
-        A policy without revisions has an empty list; one that is not registered has no entry.
+        A policy without revisions has an empty list; one that is not registered has no entry. Of
+        all policies, an invalid revision is left out with a warning in the log.
         """
         ...
 

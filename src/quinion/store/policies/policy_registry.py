@@ -28,6 +28,7 @@ from quinion.model.revisions import (
     plan_deletion,
     plan_edit,
     plan_update,
+    supersede,
 )
 from quinion.store.policies.base import Planner, PolicyStorage
 
@@ -81,9 +82,13 @@ class PolicyRegistry:
         return newest_first(self._read(source))
 
     def list_all_revisions(self) -> dict[str, list[Revision]]:
-        """The revisions of every policy, newest first, by source, in one snapshot."""
+        """The revisions of every policy, newest first, by source, in one snapshot.
+
+        An invalid one is left out with a warning in the log, so that it does not affect other
+        policies; the other methods raise RegistryUnavailable.
+        """
         found = self._storage.read_revisions()
-        return {source: newest_first(found[source]) for source in sorted(found)}
+        return {source: newest_first(supersede(found[source])) for source in sorted(found)}
 
     def edit_revision(self, source: str, revision_id: str, edit: RevisionEdit) -> Plan:
         """Change the label, dates or notes of a revision.
@@ -119,7 +124,7 @@ class PolicyRegistry:
         found = self._storage.read_revisions(_check_encodable(source))
         if source not in found:
             raise _policy_missing(source)
-        return found[source]
+        return supersede(found[source])
 
     def _change(self, source: str, planner: Planner, now: datetime | None = None) -> Plan:
         plan = self._storage.change(_check_encodable(source), planner, now or _now())

@@ -36,7 +36,7 @@ from quinion.model.dates import days_since_epoch
 from quinion.model.policy import Policy, Revision
 from quinion.model.revisions import Plan
 from quinion.store.policies.base import Planner, PolicyStorage
-from quinion.store.policies.rows import Plain, invalid_entry, read_entry, row_of
+from quinion.store.policies.rows import Plain, invalid_entry, read_entry, row_of, warn_of_entry
 
 # Defaults, which an address may override: redis://host:6379/0?socket_timeout=5
 CONNECT_TIMEOUT_S = 1.0
@@ -99,8 +99,11 @@ class RedisStorage(PolicyStorage):
     def read_policies(self, source: str | None = None) -> list[Policy]:
         with self._failures():
             found = self._read(self._redis, source, _NO_REVISIONS)
+        with_keys = ((_policy_key(name), name, policy) for name, policy, _ in found)
         return [
-            self._entry(Policy, _policy_key(name), policy, source=name) for name, policy, _ in found
+            entry
+            for key, name, policy in with_keys
+            if (entry := self._entry(Policy, key, policy, skip=source is None, source=name))
         ]
 
     def read_revisions(self, source: str | None = None) -> dict[str, list[Revision]]:
@@ -141,26 +144,40 @@ class RedisStorage(PolicyStorage):
         for name, policy, _ in replies:
             if not policy and source is None:
                 why = f"{_SOURCES} names it, but it does not exist"
-                raise invalid_entry(self._place(_policy_key(name)), why)
+                warn_of_entry(self._place(_policy_key(name)), why)
         return [reply for reply in replies if reply[1]]
 
     def _read_revisions(self, client: redis.Redis, source: str | None) -> dict[str, list[Revision]]:
+        skip = source is None
+
+        def read(name: str, id_: str, flat: _Flat) -> Revision | None:
+            key = _revision_key(name, id_)
+            return self._entry(Revision, key, flat, skip=skip, source=name, revision_id=id_)
+
         return {
-            name: [
-                self._entry(Revision, _revision_key(name, id_), entry, source=name, revision_id=id_)
-                for id_, entry in entries
-            ]
+            name: [found for id_, flat in entries if (found := read(name, id_, flat))]
             for name, _, entries in self._read(client, source, _ALL_REVISIONS)
         }
 
-    def _entry(self, kind: type[_Entry], key: str, flat: _Flat, **named: str) -> _Entry:
-        """Parse the hash at a key; its fields must agree with the key."""
+    def _entry(
+        self, kind: type[_Entry], key: str, flat: _Flat, *, skip: bool, **named: str
+    ) -> _Entry | None:
+        """Parse the hash at a key; its fields must agree with the key.
+
+        With `skip`, an invalid entry is None, with a warning in the log.
+        """
         place = self._place(key)
-        entry = read_entry(kind, dict(zip(flat[::2], flat[1::2], strict=True)), place)
-        for name, wanted in named.items():
-            if (found := getattr(entry, name)) != wanted:
-                raise invalid_entry(place, f"its {name} is {found!r}")
-        return entry
+        row = dict(zip(flat[::2], flat[1::2], strict=True))
+        try:
+            for name, wanted in named.items():
+                if row.get(name, "") not in ("", wanted):
+                    raise invalid_entry(place, f"its {name} is {row[name]!r}")
+            return read_entry(kind, {**row, **named} if row else row, place)
+        except RegistryUnavailable as error:
+            if not skip:
+                raise
+            warn_of_entry(place, error.message)
+            return None
 
     def _place(self, key: str) -> str:
         return f"{key} (Redis at {self._address})"

@@ -18,7 +18,7 @@ from quinion.model.policy import Policy, Revision
 from quinion.model.revisions import Plan
 from quinion.store.embedded.schema import check_version
 from quinion.store.policies.base import Planner, PolicyStorage
-from quinion.store.policies.rows import Plain, read_entry, row_of
+from quinion.store.policies.rows import Plain, read_entry, row_of, warn_of_entry
 
 BUSY_TIMEOUT_S = 10.0
 RETRY_S = 0.01
@@ -114,7 +114,12 @@ class SqliteStorage(PolicyStorage):
             revisions = found.setdefault(row["policy"], [])
             if row["revision_id"] is not None:
                 place = f"{row['policy']}, {row['revision_id']} in {self._path}"
-                revisions.append(read_entry(Revision, dict(row), place))
+                try:
+                    revisions.append(read_entry(Revision, dict(row), place))
+                except RegistryUnavailable as error:
+                    if source is not None:
+                        raise
+                    warn_of_entry(place, error.message)
         return found
 
     def _insert(self, verb: str, table: str, row: dict[str, Plain]) -> int:

@@ -135,6 +135,62 @@ def test_a_mention_in_passing_is_no_section() -> None:
     assert refs(lines, Kind.CHAPTER, *labelled) == ["Chapter 1"]
 
 
+def plain_plan(*titles: str, passing: str = "") -> list[Line]:
+    """A plan whose headings have the type of the body text."""
+    pages = [
+        [body(title), body(f"{matter(n)}."), *([body(passing)] if passing else [])]
+        for n, title in enumerate(titles)
+    ]
+    return document([head("A plan")], *pages, [body("The end of it.")])
+
+
+def test_headings_in_body_type_count_if_their_numbers_follow_one_another() -> None:
+    titles = ["Chapter 1 Walking", "Chapter 2 Buses", "Chapter 3 Cycling"]
+    lines = plain_plan(*titles)
+    assert refs(lines, Kind.CHAPTER) == ["Chapter 1", "Chapter 2", "Chapter 3"]
+    assert section(lines, "Chapter 3").text.startswith("Chapter 3 Cycling\nPlanning decisions")
+    codes = ["Policy T1 Walking", "Policy T2: Buses", "Policy T3"]
+    assert refs(plain_plan(*codes), Kind.POLICY) == ["Policy T1", "Policy T2", "Policy T3"]
+
+
+def test_headings_in_body_type_without_their_sequence_are_text() -> None:
+    assert refs(plain_plan("Chapter 5 Cycling"), Kind.CHAPTER) == []
+    assert refs(plain_plan("Chapter 1 Walking", "Chapter 2 Buses"), Kind.CHAPTER) == []
+    gap = ["Chapter 1 Walking", "Chapter 2 Buses", "Chapter 9 Cycling"]
+    assert refs(plain_plan(*gap), Kind.CHAPTER) == []
+
+
+def test_a_heading_in_body_type_may_complete_the_sequence_of_others() -> None:
+    lines = document(
+        [head("Chapter 1 Walking"), body(f"{matter(1)}.")],
+        [body("Chapter 2 Buses"), body(f"{matter(2)}.")],
+        [head("Chapter 3 Cycling"), body(f"{matter(3)}.")],
+    )
+    assert refs(lines, Kind.CHAPTER) == ["Chapter 1", "Chapter 2", "Chapter 3"]
+
+
+def test_mentions_at_the_start_of_a_line_are_no_headings_in_body_type() -> None:
+    passing = [
+        *(body("As it says in"), body("Chapter 1 Walking")),
+        *(
+            body("This is said before."),
+            body("Chapter 2 Buses sets out the"),
+            body("rules for it."),
+        ),
+        *(body("So it was."), body("Chapter 3 Cycling is about bicycles.")),
+    ]
+    assert refs(document([head("A plan"), *passing, body("The end.")]), Kind.CHAPTER) == []
+
+
+def test_a_heading_in_body_type_that_the_contents_name_counts() -> None:
+    entries = ["Chapter 4 Walking 2", "Chapter 5 Cycling 3", "Chapter 6 Buses 3", "Index 4"]
+    lines = document(
+        [head("Contents"), *(body(entry) for entry in entries)],
+        [body("Chapter 5 Cycling"), body(f"{matter(1)}.")],
+    )
+    assert refs(lines, Kind.CHAPTER) == ["Chapter 5"]
+
+
 def test_the_list_of_contents_is_one_section_and_its_entries_are_none() -> None:
     entries = ["1. Introduction 2", "2. Housing 3", "3. Transport 3", "Annex A: Terms 4"]
     lines = document(

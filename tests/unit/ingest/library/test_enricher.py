@@ -26,6 +26,7 @@ from quinion.ingest.library.records import LibraryElement
 from quinion.ingest.progress import no_progress
 from quinion.model.element import Box, ElementType
 from quinion.servers import doclibrary
+from quinion.servers.base import serving
 from quinion.servers.doclibrary.search import search
 from quinion.settings import Settings
 from quinion.store.embedded.store import EmbeddedStore
@@ -431,17 +432,22 @@ async def test_the_tool_is_for_the_command_line_and_not_listed(
         open_engine(settings(home, server)) as engine,
         Client(doclibrary.build(engine)) as client,
     ):
+        arguments = {"document_slug": SLUG, "limit": 3}
+        refused = (await client.call_tool("enrich_document", arguments)).structured_content
+        assert refused is not None
+        assert "There is no tool 'enrich_document'" in refused["error"]
         tools = (await client.list_tools()).tools
         assert "enrich_document" not in {tool.name for tool in tools}
-        arguments = {"document_slug": SLUG, "limit": 3}
-        answer = (await client.call_tool("enrich_document", arguments)).structured_content
+        with serving(command=True):
+            answer = (await client.call_tool("enrich_document", arguments)).structured_content
         assert answer is not None
         [refused] = answer.pop("not_described")
         assert answer == {"document_slug": SLUG, "asked": 2, "remembered": 0, "remaining": 2}
         assert refused["element_label"] in LABELS
         assert "too small" in refused["reason"]
         server.always = refuse(401)
-        answer = (await client.call_tool("enrich_document", arguments)).structured_content
+        with serving(command=True):
+            answer = (await client.call_tool("enrich_document", arguments)).structured_content
         assert answer is not None
         assert answer["error"].startswith("Error: The vision model at ")
 
@@ -455,7 +461,8 @@ async def test_a_description_does_not_hide_the_caption(home: Path, server: Visio
         for tool in ("get_element_details", "get_element_image"):
             words = text_of(await client.call_tool(tool, arguments))
             assert words.count("Plan of the first floor") == 1
-        await client.call_tool("enrich_document", {"document_slug": SLUG})
+        with serving(command=True):
+            await client.call_tool("enrich_document", {"document_slug": SLUG})
         for tool in ("get_element_details", "get_element_image"):
             words = text_of(await client.call_tool(tool, arguments))
             assert words.count("Plan of the first floor") == 1

@@ -19,7 +19,7 @@ from quinion.ingest.library.records import DOCUMENTS
 from quinion.model.policy import PolicyCategory, PolicyDraft, RevisionDraft
 from quinion.search import semantic
 from quinion.servers import doclibrary, document_store, docvec, policy_kb
-from quinion.servers.base import ContractServer
+from quinion.servers.base import ContractServer, serving
 from quinion.servers.document_store.records import CHUNKS, REGISTRY
 from quinion.servers.policy_kb.records import CHUNKS as POLICIES
 from quinion.settings import Settings
@@ -60,7 +60,8 @@ def letter(tmp_path: Path) -> Path:
 
 async def ask(server: ContractServer, tool: str, **arguments: Any) -> None:
     async with Client(server) as client:
-        result = await client.call_tool(tool, arguments)
+        with serving(command=True):
+            result = await client.call_tool(tool, arguments)
     assert not result.is_error, result
 
 

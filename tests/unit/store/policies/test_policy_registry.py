@@ -80,7 +80,9 @@ class TestPolicies:
         assert registry.get_policy("A_1") == policy
         assert (policy.source, policy.title) == ("A_1", "Ünïcode — title")
         assert (policy.category, policy.description) == ("local_plan", "For\ntwo lines")
-        assert before <= policy.created_at == policy.updated_at <= datetime.now(UTC)
+        assert policy.created_at is not None
+        assert policy.created_at == policy.updated_at
+        assert before <= policy.created_at <= datetime.now(UTC)
 
     def test_the_seed_policies_are_listed_by_source(self, registry: PolicyRegistry) -> None:
         assert registry.list_policies() == []

@@ -68,6 +68,7 @@ def test_a_row_that_makes_no_sense_is_named(tmp_path: Path) -> None:
         other.execute("UPDATE revisions SET status = 'retired'")
     with pytest.raises(RegistryUnavailable, match=r"rev_A_2024_01.*status is 'retired'"):
         registry.list_revisions("A")
+    assert registry.list_all_revisions() == {"A": []}
     registry.close()
 
 

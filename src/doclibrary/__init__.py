@@ -1,0 +1,1 @@
+"""Name under which the doclibrary contract starts its server; see `servers.mcp`."""
