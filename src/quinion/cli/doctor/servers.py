@@ -13,7 +13,7 @@ from mcp.client.stdio import stdio_client
 
 from quinion.cli.connect.entries import make_stdio_transport
 from quinion.cli.doctor.finding import Finding
-from quinion.cli.server_client import Answer, call
+from quinion.cli.server_client import Answer, call, connect
 from quinion.daemon.client import LOG_NAME
 from quinion.errors import QuinionError
 from quinion.servers.registry import CATALOG
@@ -80,7 +80,8 @@ async def _check(settings: Settings, name: str, log: TextIO) -> Finding:
         await client.read_resource(resources[0].uri)
         took = perf_counter() - started
         with anyio.move_on_after(VERIFY_TIMEOUT_S):
-            answer = await call(client, "verify", {})
+            async with connect(settings, name) as command:
+                answer = await call(command, "verify", {})
     return _make_finding(
         name, f"{len(tools)} tools, first answer on stdio after {took:.1f} s", answer
     )
