@@ -80,9 +80,14 @@ def make_pdf(path: Path, pages: Sequence[AnyPage]) -> Path:
     return path
 
 
-def text_pdf(path: Path, *pages: str) -> Path:
-    """Write a PDF with a text layer from the texts of its pages."""
-    return make_pdf(path, [Text(page) for page in pages])
+def text_pdf(path: Path, *pages: str, title: str = "") -> Path:
+    """Write a PDF with a text layer from the texts of its pages, and optionally a title."""
+    make_pdf(path, [Text(page) for page in pages])
+    if title:
+        with pymupdf.open(path) as document:
+            document.set_metadata({"title": title})
+            document.saveIncr()
+    return path
 
 
 def hide_text(path: Path, number: int, text: str) -> Path:

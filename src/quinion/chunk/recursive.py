@@ -120,6 +120,7 @@ class Chunker:
             start=start,
             end=end,
             pages=pages,
+            page_breaks=tuple(at - start for at in self._starts[first + 1 : last]),
             has_hidden=not self._hidden.isdisjoint(pages),
         )
 

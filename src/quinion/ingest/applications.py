@@ -5,8 +5,10 @@
 Reading, chunking and embedding overlap. Only the last step writes, in one transaction.
 """
 
+import dataclasses
+import logging
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Protocol
@@ -17,7 +19,7 @@ from quinion.chunk.recursive import join_pages
 from quinion.classify.classifier import classify, is_rendering
 from quinion.concurrency import KeyedLock, in_thread
 from quinion.embed.base import Vectors
-from quinion.errors import DocumentMissing, NoChunks, NoContent
+from quinion.errors import DocumentMissing, ExtractionFailed, NoChunks, NoContent
 from quinion.extract.formats import IMAGE, PDF, by_extension
 from quinion.ingest.documents import ExtractedDocument
 from quinion.ingest.engine_resources import Resources
@@ -26,11 +28,14 @@ from quinion.ingest.progress import Progress
 from quinion.ingest.source import Source, open_source
 from quinion.ingest.streaming import read_and_embed
 from quinion.model.chunk import Chunk
+from quinion.model.document_type import DocumentType
 from quinion.model.page import Method, count_hidden_by_page, document_method
 from quinion.model.record import Metadata, Record
 from quinion.store.base import Selector
 from quinion.store.collections import Write
 from quinion.store.filters import all_of
+
+log = logging.getLogger(__name__)
 
 EXTENSIONS = frozenset(by_extension([PDF, IMAGE]))
 
@@ -48,6 +53,8 @@ class IngestedDocument:
     ingested_at: datetime
     extraction_method: Method
     contains_drawings: bool
+    title: str = ""
+    type_is_given: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,19 +62,22 @@ class NewDocument:
     """Outcome: the document was stored.
 
     `hidden` counts invisible characters by page number; `is_foreign`: most is not in English.
+    `earlier` is the id of the newest other version: from the same path, with other content.
     """
 
     document: IngestedDocument
     text: str
     hidden: Mapping[int, int]
     is_foreign: bool = False
+    earlier: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class KnownDocument:
-    """Outcome: the same content is stored already for this application."""
+    """Outcome: the same content is stored already for this application; `earlier` as above."""
 
     id: str
+    earlier: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,8 +128,15 @@ class ApplicationIngestion:
         application_ref: str,
         document_type: str | None,
         progress: Progress,
+        *,
+        replace: bool = False,
+        again: Record | None = None,
     ) -> NewDocument | KnownDocument | SkippedPicture:
         """Ingest one file.
+
+        With `replace`, the earlier version from the same path is deleted in the same transaction.
+        With `again`, the registry record of a document, the file is read again in any case, and
+        replaces that document.
 
         Raises:
             FileProblem: the file cannot be ingested.
@@ -129,8 +146,12 @@ class ApplicationIngestion:
         settings = self._resources.settings
         source = await in_thread(open_source, file_path, EXTENSIONS, settings.read_roots)
         async with self._locks.hold((application_ref, source.sha256)):
-            if known := await self._find_existing(application_ref, source.sha256):
-                return KnownDocument(known)
+            known = await self._find_existing(application_ref, source.sha256)
+            if known and again is None:
+                earlier = await self._find_earlier(application_ref, source)
+                if earlier and replace:
+                    await self.delete(earlier)
+                return KnownDocument(known, earlier)
             rendering = is_rendering(source.path.name)
             reading, chunks, vectors = await read_and_embed(
                 self._resources,
@@ -146,21 +167,56 @@ class ApplicationIngestion:
             if not chunks:
                 raise NoChunks(f"{source.path.name} has no text that can be split into chunks.")
             draft = _draft_document(source, application_ref, document_type, reading, len(chunks))
+            draft = dataclasses.replace(
+                draft,
+                title=await self._find_title(source),
+                document_type=_keep_type(draft.document_type, again),
+            )
             text = join_pages(reading.pages)
-            document = await self._store(draft, text, chunks, vectors)
+            async with self._locks.hold((application_ref, source.path)):
+                earlier = await self._find_earlier(application_ref, source)
+                if again is not None:
+                    replaced = [again.id]
+                else:
+                    replaced = [earlier] if earlier and replace else []
+                document = await self._store(draft, text, chunks, vectors, replaced)
             is_foreign = check_language(source.path.name, (page.text for page in reading.pages))
-            return NewDocument(document, text, count_hidden_by_page(reading.pages), is_foreign)
+            hidden = count_hidden_by_page(reading.pages)
+            return NewDocument(document, text, hidden, is_foreign, earlier)
 
-    async def delete(self, document_id: str) -> None:
-        """Delete a document with its registry record and all chunks.
+    async def ingest_again(
+        self, document_id: str, document_type: str | None, progress: Progress
+    ) -> NewDocument | KnownDocument | SkippedPicture:
+        """Read the file of a document again and replace the document.
+
+        A type that the user gave is kept; so is the stored type if none is found now.
+
+        Raises:
+            DocumentMissing: the id is not in the registry.
+            FileProblem, StoreUnavailable, ModelUnavailable: see `ingest`.
+        """
+        record = await self._get(document_id)
+        kept = record.metadata
+        if document_type is None and kept.get("type_is_given"):
+            document_type = str(kept["document_type"])
+        path, ref = str(kept["file_path"]), str(kept["application_ref"])
+        return await self.ingest(path, ref, document_type, progress, again=record)
+
+    async def delete(self, document_id: str) -> int:
+        """Delete a document with its registry record and all chunks; return their number.
 
         Raises:
             DocumentMissing: the id is not in the registry.
         """
+        await self._get(document_id)
+        selectors = self._records.select_document(document_id)
+        return await self._resources.collections.delete(selectors) - 1
+
+    async def _get(self, document_id: str) -> Record:
         collections = self._resources.collections
-        if not await collections.get(self._records.REGISTRY, ids=[document_id]):
-            raise DocumentMissing(f"Document not found: {document_id}")
-        await collections.delete(self._records.select_document(document_id))
+        for record in await collections.get(self._records.REGISTRY, ids=[document_id]):
+            return record
+        raise DocumentMissing(f"Document not found: {document_id}")
 
     async def _find_existing(self, application_ref: str, file_hash: str) -> str | None:
         where = all_of({"application_ref": application_ref}, {"file_hash": file_hash})
@@ -171,14 +227,46 @@ class ApplicationIngestion:
                 return record.id
         return None
 
+    async def _find_earlier(self, application_ref: str, source: Source) -> str | None:
+        """Find the newest document from the same path with other content."""
+        where = all_of({"application_ref": application_ref}, {"file_path": str(source.path)})
+        found = [
+            record
+            for record in await self._resources.collections.get(self._records.REGISTRY, where=where)
+            if record.metadata["file_hash"] != source.sha256
+        ]
+        found.sort(key=lambda record: str(record.metadata["ingested_at"]))
+        return found[-1].id if found else None
+
+    async def _find_title(self, source: Source) -> str:
+        if source.path.suffix.lower() not in by_extension([PDF]):
+            return ""
+        options = {"ocr": False, "extension": source.path.suffix}
+        try:
+            info = await self._resources.workers.first(
+                "describe", path=str(source.real_path), options=options
+            )
+        except ExtractionFailed as error:  # its text was read, and a title is optional
+            log.warning("%s: no title can be read: %s", source.path.name, error)
+            return ""
+        return str(info["title"])
+
     async def _store(
-        self, draft: IngestedDocument, text: str, chunks: Sequence[Chunk], vectors: Vectors
+        self,
+        draft: IngestedDocument,
+        text: str,
+        chunks: Sequence[Chunk],
+        vectors: Vectors,
+        replaced: Sequence[str],
     ) -> IngestedDocument:
-        document, records = replace(draft, id=await self._reserve_id(draft)), self._records
+        document = dataclasses.replace(draft, id=await self._reserve_id(draft))
+        records = self._records
 
         def store(write: Write) -> None:
-            for selector in records.select_document(document.id):  # remains of an incomplete copy
-                write.delete(selector)
+            # Remains of an incomplete copy, and earlier versions.
+            for id_ in (document.id, *replaced):
+                for selector in records.select_document(id_):
+                    write.delete(selector)
             write.upsert(records.CHUNKS, records.chunk_records(document, text, chunks), vectors)
             placeholder = np.zeros((1, vectors.shape[1]), np.float32)
             write.upsert(records.REGISTRY, [records.registry_record(document)], placeholder)
@@ -228,7 +316,14 @@ def _draft_document(
         ingested_at=datetime.now(UTC),
         extraction_method=document_method(reading.pages),
         contains_drawings=reading.contains_drawings,
+        type_is_given=document_type is not None,
     )
+
+
+def _keep_type(found: str, again: Record | None) -> str:
+    if again is None or found != DocumentType.OTHER:
+        return found
+    return str(again.metadata["document_type"])
 
 
 def _is_same_file(document: IngestedDocument, metadata: Metadata) -> bool:

@@ -12,8 +12,8 @@ from typing import Any
 class Chunk:
     """A span of a document: `text` is exactly `document[start:end]`.
 
-    `pages` are 1-based, ascending and never empty. `has_hidden` is set if one of them has
-    invisible text.
+    `pages` are 1-based, ascending and never empty. `page_breaks` are the offsets in `text` at which
+    the pages after the first one start. `has_hidden` is set if one of the pages has invisible text.
     """
 
     index: int
@@ -21,6 +21,7 @@ class Chunk:
     start: int
     end: int
     pages: tuple[int, ...]
+    page_breaks: tuple[int, ...] = ()
     has_hidden: bool = False
 
     @property

@@ -49,6 +49,8 @@ CHUNK_FIELDS = {
     "char_count": int,
     "word_count": int,
 }
+ADDED_FIELDS = {"title", "ingested_at"}
+"""What a result says of its document beyond the contract."""
 REGISTRY_FIELDS = {
     "file_path": str,
     "file_hash": str,

@@ -6,6 +6,7 @@ from mcp.types import CallToolResult
 
 from tests.contract.contracts import Contract
 from tests.contract.document_store.asking import (
+    ADDED_FIELDS,
     ALREADY_KEYS,
     CHUNK_FIELDS,
     ERROR_KEYS,
@@ -68,18 +69,22 @@ CONTRACT = Contract(
         ("list_ingested_documents", "application_ref", {"string"}, True, NOTHING),
         # Additions, which a client of the contract never sends.
         ("get_document_text", "without_overlap", {"boolean"}, False, False),
+        ("ingest_document", "replace", {"boolean"}, False, False),
         ("get_document_text", "from_chunk", {"integer"}, False, 0),
+        ("get_document_text", "pages", {"string", "null"}, False, None),
+        ("get_document_text", "page_marks", {"boolean"}, False, False),
+        ("get_document_text", "max_characters", {"integer"}, False, 100_000),
         ("list_ingested_documents", "from_document", {"integer"}, False, 0),
     ],
     answers={
         "ingest_document": [
-            {*SUCCESS_KEYS, "warnings"},
-            ALREADY_KEYS,
+            {*SUCCESS_KEYS, "warnings", "replaces"},
+            {*ALREADY_KEYS, "replaces"},
             SKIPPED_KEYS,
             ERROR_KEYS,
         ],
         "search_application_docs": [
-            {"status", "query", "results_count", "results", "truncated", "warning"},
+            {"status", "query", "results_count", "results", "truncated", "warning", "hint"},
             ERROR_KEYS,
         ],
         "get_document_text": [
@@ -91,18 +96,20 @@ CONTRACT = Contract(
                 "chunk_count",
                 "text",
                 "next_chunk",
+                "title",
+                "hint",
                 "hidden_text",
             },
             ERROR_KEYS,
         ],
         "list_ingested_documents": [
-            {"status", "application_ref", "document_count", "documents", "next_document"},
+            {"status", "application_ref", "document_count", "documents", "next_document", "hint"},
             ERROR_KEYS,
         ],
     },
     parts=[
         ("search_application_docs", "Result", RESULT_KEYS),
-        ("search_application_docs", "ChunkMetadata", {*CHUNK_FIELDS, "hidden_text"}),
+        ("search_application_docs", "ChunkMetadata", {*CHUNK_FIELDS, *ADDED_FIELDS, "hidden_text"}),
     ],
     refusal=refuse,
     wrong_arguments=[

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from tests.contract.document_store.asking import (
+    ADDED_FIELDS,
     CHUNK_FIELDS,
     SUCCESS_KEYS,
     chunks_of,
@@ -56,7 +57,7 @@ def test_a_search_flags_the_chunks_of_those_pages_and_no_others(
         hides = "2" in metadata["page_numbers"].split(",")
         assert metadata.get("hidden_text") is (True if hides else None)
     for chunk in chunks_of(session, plain["document_id"], REF):
-        assert set(chunk["metadata"]) == set(CHUNK_FIELDS)
+        assert set(chunk["metadata"]) == {*CHUNK_FIELDS, *ADDED_FIELDS}
 
 
 def test_a_text_is_flagged_as_far_as_it_comes_from_those_pages(

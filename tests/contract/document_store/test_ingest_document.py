@@ -156,11 +156,70 @@ def test_other_content_at_the_same_path_is_another_document(session: Session, fi
     file = text_pdf(files / "edited.pdf", f"First edition.\n{PROSE}")
     first = ingest_well(session, file, "EDITIONS")
     text_pdf(file, f"Second edition.\n{PROSE}")
-    second = ingest_well(session, file, "EDITIONS")
+    second = ingest(session, file, "EDITIONS")
+    assert second["status"] == "success"
+    assert second["replaces"] == first["document_id"]
     assert first["document_id"] != second["document_id"]
     assert read_text(session, first["document_id"]).startswith("First")
     assert read_text(session, second["document_id"]).startswith("Second")
     assert len(list_documents(session, "EDITIONS")) == 2
+
+
+def test_a_changed_file_takes_the_place_of_its_earlier_version(
+    session: Session, files: Path
+) -> None:
+    file = text_pdf(files / "revised.pdf", f"First edition.\n{PROSE}")
+    first = ingest_well(session, file, "REPLACED", replace=True)
+    text_pdf(file, f"Second edition.\n{PROSE}")
+    second = ingest(session, file, "REPLACED", replace=True)
+    assert second["replaces"] == first["document_id"]
+    [listed] = list_documents(session, "REPLACED")
+    assert listed["document_id"] == second["document_id"]
+    [hit] = find(session, "edition", application_ref="REPLACED")
+    assert hit["text"].startswith("Second")
+
+
+def test_a_repeated_call_can_replace_what_the_first_one_kept(session: Session, files: Path) -> None:
+    file = text_pdf(files / "later.pdf", f"First edition.\n{PROSE}")
+    first = ingest_well(session, file, "LATER")
+    text_pdf(file, f"Second edition.\n{PROSE}")
+    second = ingest(session, file, "LATER")
+    again = ingest(session, file, "LATER", replace=True)
+    assert (again["status"], again["replaces"]) == ("already_ingested", first["document_id"])
+    assert [one["document_id"] for one in list_documents(session, "LATER")] == [
+        second["document_id"]
+    ]
+    assert "replaces" not in ingest(session, file, "LATER", replace=True)
+
+
+def test_a_file_that_cannot_be_read_replaces_nothing(session: Session, files: Path) -> None:
+    file = text_pdf(files / "broken later.pdf", f"First edition.\n{PROSE}")
+    first = ingest_well(session, file, "BROKEN")
+    file.write_bytes(b"%PDF-1.7 and nothing more")
+    assert ingest(session, file, "BROKEN", replace=True)["status"] == "error"
+    [listed] = list_documents(session, "BROKEN")
+    assert listed["document_id"] == first["document_id"]
+
+
+def test_the_same_path_in_another_application_is_not_replaced(
+    session: Session, files: Path
+) -> None:
+    file = text_pdf(files / "shared path.pdf", f"First edition.\n{PROSE}")
+    ingest_well(session, file, "PATH A")
+    text_pdf(file, f"Second edition.\n{PROSE}")
+    ingest_well(session, file, "PATH B", replace=True)
+    assert len(list_documents(session, "PATH A")) == 1
+
+
+def test_both_versions_of_a_file_are_told_apart_by_date(session: Session, files: Path) -> None:
+    file = text_pdf(files / "twice.pdf", f"First edition.\n{PROSE}")
+    ingest_well(session, file, "TWICE")
+    text_pdf(file, f"Second edition.\n{PROSE}")
+    ingest(session, file, "TWICE")
+    dates = {one["document_id"]: one["ingested_at"] for one in list_documents(session, "TWICE")}
+    found = [hit["metadata"] for hit in find(session, "edition", application_ref="TWICE")]
+    assert {one["document_id"]: one["ingested_at"] for one in found} == dates
+    assert len(found) == 2
 
 
 def test_white_space_around_a_reference_does_not_make_another_application(

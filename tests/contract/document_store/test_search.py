@@ -8,6 +8,7 @@ import pytest
 from quinion.servers.document_store import tools
 from tests.contract.conftest import NewHome
 from tests.contract.document_store.asking import (
+    ADDED_FIELDS,
     CHUNK_FIELDS,
     DOCUMENT_TYPES,
     RESULT_KEYS,
@@ -68,7 +69,8 @@ def test_a_result_has_the_keys_of_the_contract(session: Session) -> None:
         assert set(result) == RESULT_KEYS
         assert type(result["relevance_score"]) is float
         metadata = result["metadata"]
-        assert {name: type(value) for name, value in metadata.items()} == CHUNK_FIELDS
+        types = {name: type(value) for name, value in metadata.items()}
+        assert types == {**CHUNK_FIELDS, **dict.fromkeys(ADDED_FIELDS, str)}
 
 
 @pytest.mark.parametrize(

@@ -49,7 +49,10 @@ def describe(path: Path, options: Options) -> PdfMetadata:
 
 
 def _find_title(path: Path, options: Options) -> str:
-    """Find the text in the largest font size on the first page; a scan has no font sizes."""
+    """Find the text in the largest font size on the first page.
+
+    A scan has no font sizes, and several lines of one size are running text.
+    """
     [page] = read_lined_pages(path, 1, 1, replace(options, ocr=False))
     sizes = {
         line.text: line.size
@@ -59,6 +62,8 @@ def _find_title(path: Path, options: Options) -> str:
     if not sizes:
         return ""
     limit = SAME_SIZE * max(sizes.values())
+    if len(sizes) > 1 and min(sizes.values()) >= limit:
+        return ""
     # The first consecutive lines of that size; too many of them are running text.
     large = dropwhile(lambda text: sizes[text] < limit, sizes)
     lines = list(takewhile(lambda text: sizes[text] >= limit, large))

@@ -10,13 +10,15 @@ from pydantic import BaseModel
 
 from quinion.engine import Engine
 from quinion.errors import ExtractionFailed, FileMissing, FileUnreadable, ToolMissing
+from quinion.ingest.applications import ApplicationIngestion
 from quinion.servers.auth import Refusal
 from quinion.servers.base import ContractServer
+from quinion.servers.document_store import records
 from quinion.servers.document_store.answers import Failed
 from quinion.servers.document_store.check import find_problems
 from quinion.servers.document_store.records import CHUNKS, REGISTRY
 from quinion.servers.document_store.resources import add_resources
-from quinion.servers.document_store.tools import make_tools
+from quinion.servers.document_store.tools import make_cli_tools, make_tools
 from quinion.servers.icons import draw_icon
 from quinion.servers.maintenance import fixed_collections, make_backup_tool, make_verify_tool
 
@@ -48,12 +50,14 @@ _ERROR_TYPES = {
 
 def build(engine: Engine) -> ContractServer:
     """Build the server on this engine."""
+    ingestion = ApplicationIngestion(engine, records)
     server = ContractServer(
         "document-store-mcp",
         title="Document Store",
         instructions=INSTRUCTIONS,
-        tools=make_tools(engine),
+        tools=make_tools(engine, ingestion),
         unlisted=[
+            *make_cli_tools(engine, ingestion),
             make_backup_tool(engine),
             make_verify_tool(
                 engine,

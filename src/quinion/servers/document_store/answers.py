@@ -4,16 +4,35 @@ Fields that are not in the contract are marked as additions. A strict client can
 The docstrings of the models are part of the output schemas that clients see.
 """
 
-from typing import Annotated, Literal
+from operator import not_
+from typing import Annotated, Literal, Self
 
 from pydantic import BaseModel, Field
 
 from quinion.ingest.applications import KnownDocument, NewDocument, SkippedPicture
 from quinion.ingest.foreign_text import describe_foreign
 from quinion.model.document_type import DocumentType
-from quinion.model.record import Hit, Record
+from quinion.model.record import Hit, Metadata, Record
 from quinion.servers.base import Answer, FilterWarning
+from quinion.servers.document_store.records import title_of
 from quinion.servers.invisible_text import HiddenText, Warnings, warn
+
+Title = Annotated[
+    str,
+    Field(description="Addition: the document's title, or its file name without the extension."),
+]
+Replaces = Annotated[
+    str | None,
+    Field(
+        exclude_if=not_,
+        description="Addition, left out without one: id of an earlier version, from the same path "
+        "and for the same application. With `replace` it is gone, without it both stay.",
+    ),
+]
+Hint = Annotated[
+    str | None,
+    Field(exclude_if=not_, description="Addition, left out without one: what to do next."),
+]
 
 
 class Failed(BaseModel):
@@ -34,6 +53,7 @@ class Ingested(BaseModel):
     contains_drawings: bool
     total_chars: int
     total_words: int
+    replaces: Replaces = None
     warnings: Warnings = []
 
 
@@ -43,6 +63,7 @@ class AlreadyIngested(BaseModel):
     status: Literal["already_ingested"] = "already_ingested"
     document_id: str
     message: str = "Document has already been ingested with the same content"
+    replaces: Replaces = None
 
 
 class Skipped(BaseModel):
@@ -59,7 +80,7 @@ def describe_outcome(
 ) -> Ingested | AlreadyIngested | Skipped:
     """Build the answer for the outcome of an ingest."""
     if isinstance(outcome, KnownDocument):
-        return AlreadyIngested(document_id=outcome.id)
+        return AlreadyIngested(document_id=outcome.id, replaces=outcome.earlier)
     if isinstance(outcome, SkippedPicture):
         return Skipped(image_ratio=round(outcome.image_ratio, 3), total_pages=outcome.page_count)
     return Ingested(
@@ -69,6 +90,7 @@ def describe_outcome(
         contains_drawings=outcome.document.contains_drawings,
         total_chars=len(outcome.text),
         total_words=len(outcome.text.split()),
+        replaces=outcome.earlier,
         warnings=[
             *_warn_of_type(outcome.document.document_type),
             *warn(outcome.hidden),
@@ -97,6 +119,10 @@ class ChunkMetadata(BaseModel):
     extraction_method: str
     char_count: int
     word_count: int
+    title: Title
+    ingested_at: str = Field(
+        description="Addition: when the document was ingested; tells versions of a file apart."
+    )
     hidden_text: HiddenText = False
 
 
@@ -109,13 +135,23 @@ class Result(BaseModel):
     metadata: ChunkMetadata
 
     @classmethod
-    def of(cls, hit: Hit) -> "Result":
-        """Convert a search hit of the engine."""
+    def of(cls, hit: Hit, document: Metadata) -> "Result":
+        """Convert a search hit of the engine, with the registry's metadata of its document.
+
+        Another program may have stored chunks without registering their document.
+        """
+        chunk = hit.record.metadata
         return cls(
             chunk_id=hit.record.id,
             text=hit.record.text,
             relevance_score=hit.score,
-            metadata=ChunkMetadata.model_validate(dict(hit.record.metadata)),
+            metadata=ChunkMetadata.model_validate(
+                {
+                    **chunk,
+                    "title": title_of(document or {"file_path": chunk["source_file"]}),
+                    "ingested_at": document.get("ingested_at", ""),
+                }
+            ),
         )
 
 
@@ -132,6 +168,7 @@ class Found(BaseModel):
         "because together they would be larger than a client can take.",
     )
     warning: FilterWarning = ""
+    hint: Hint = None
 
 
 class DocumentText(BaseModel):
@@ -142,12 +179,14 @@ class DocumentText(BaseModel):
     file_path: str
     document_type: str
     chunk_count: int
+    title: Title
     text: str
     next_chunk: int | None = Field(
         default=None,
         description="Addition: when the text is larger than a client can take, the `from_chunk` "
         "of the call that goes on from here; null when this is the end.",
     )
+    hint: Hint = None
     hidden_text: HiddenText = False
 
 
@@ -161,11 +200,13 @@ class Listed(BaseModel):
     ingested_at: str
     extraction_method: str
     contains_drawings: bool
+    title: Title
 
     @classmethod
-    def of(cls, record: Record) -> "Listed":
+    def of(cls, record: Record) -> Self:
         """Convert a record of the registry."""
-        return cls.model_validate({"document_id": record.id, **record.metadata})
+        title = title_of(record.metadata)
+        return cls.model_validate({"document_id": record.id, **record.metadata, "title": title})
 
 
 class Listing(BaseModel):
@@ -180,6 +221,31 @@ class Listing(BaseModel):
         description="Addition: when the list is larger than a client can take, the "
         "`from_document` of the call that goes on from here; null when this is the end.",
     )
+    hint: Hint = None
+
+
+class Stored(Listed):
+    """A document with its application and the ids of other versions, from the same path."""
+
+    application_ref: str
+    file_hash: str
+    versions: list[str] = []
+
+
+class StoredDocuments(BaseModel):
+    """The documents of one application or of all."""
+
+    document_count: int
+    documents: list[Stored]
+    next_document: int | None = None
+
+
+class Deleted(BaseModel):
+    """The document and all its chunks are deleted; its file is not."""
+
+    status: Literal["success"] = "success"
+    document_id: str
+    chunks_removed: int
 
 
 class Application(BaseModel):
@@ -203,3 +269,4 @@ IngestAnswer = Answer[
 SearchAnswer = Answer[Annotated[Found | Failed, Field(discriminator="status")]]
 TextAnswer = Answer[Annotated[DocumentText | Failed, Field(discriminator="status")]]
 ListAnswer = Answer[Annotated[Listing | Failed, Field(discriminator="status")]]
+DeleteAnswer = Answer[Annotated[Deleted | Failed, Field(discriminator="status")]]

@@ -1,17 +1,30 @@
-"""Lists of applications and of their documents."""
+"""Lists of applications and of their documents, and hints for references that are not known."""
 
-from collections import Counter
-from collections.abc import Sequence
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from difflib import get_close_matches
 
 from quinion.engine import Engine
-from quinion.errors import InvalidInput
+from quinion.errors import DocumentMissing, InvalidInput
 from quinion.model.document_type import DocumentType
+from quinion.model.record import Hit, Metadata
 from quinion.servers.base import SHOWN_CHARACTERS, SHOWN_NAMES
-from quinion.servers.document_store.answers import Application, Applications, Listed, Listing
+from quinion.servers.document_store.answers import (
+    Application,
+    Applications,
+    Listed,
+    Listing,
+    Stored,
+    StoredDocuments,
+)
 from quinion.servers.document_store.records import REGISTRY
 from quinion.servers.response_size import how_many_fit
 from quinion.store.base import Selector
 from quinion.store.filters import all_of
+
+MAX_HINTS = 3
+MIN_SIMILARITY = 0.6
 
 
 async def list_documents(
@@ -38,7 +51,71 @@ async def list_documents(
         document_count=len(documents),
         documents=rest[:count],
         next_document=from_document + count if count < len(rest) else None,
+        hint=None if documents else await hint_at_known(engine, ref),
     )
+
+
+async def hint_at_known(engine: Engine, application_ref: str) -> str | None:
+    """Name the references nearest to an unknown one; None if the application has documents."""
+    known = {str(r.metadata["application_ref"]) for r in await engine.collections.get(REGISTRY)}
+    if application_ref in known:
+        return None
+    if not known:
+        return "No document has been ingested yet. ingest_document adds one."
+    by_spelling: defaultdict[str, list[str]] = defaultdict(list)
+    for ref in sorted(known):
+        by_spelling[_simplify(ref)].append(ref)
+    near = get_close_matches(_simplify(application_ref), by_spelling, MAX_HINTS, MIN_SIMILARITY)
+    named = [ref for spelling in near for ref in by_spelling[spelling]][:MAX_HINTS]
+    if named:
+        names = ", ".join(named)
+        return f"No document of {application_ref} has been ingested. The nearest known: {names}."
+    return (
+        f"No document of {application_ref} has been ingested, and none of a similar reference. "
+        f"There are {len(known)} applications with documents, such as {min(known)}."
+    )
+
+
+async def documents_of(engine: Engine, hits: Iterable[Hit]) -> Mapping[str, Metadata]:
+    """Read the registry's metadata of the documents that were found, by document id."""
+    ids = list(dict.fromkeys(str(hit.record.metadata["document_id"]) for hit in hits))
+    return {one.id: one.metadata for one in await engine.collections.get(REGISTRY, ids=ids)}
+
+
+async def list_stored(
+    engine: Engine, application_ref: str | None, from_document: int
+) -> StoredDocuments:
+    """List the documents of one application or of all, by application and date."""
+    where = {"application_ref": check_ref(application_ref)} if application_ref is not None else None
+    documents = [Stored.of(one) for one in await engine.collections.get(REGISTRY, where=where)]
+    documents.sort(key=lambda one: (one.application_ref, one.ingested_at, one.document_id))
+    rest = documents[from_document:]
+    count = how_many_fit(rest)
+    return StoredDocuments(
+        document_count=len(documents),
+        documents=rest[:count],
+        next_document=from_document + count if count < len(rest) else None,
+    )
+
+
+async def show_stored(engine: Engine, document_id: str) -> Stored:
+    """Describe one document, with the other versions of its file.
+
+    Raises:
+        DocumentMissing: the id is not in the registry.
+    """
+    found = await engine.collections.get(REGISTRY, ids=[document_id])
+    if not found:
+        raise DocumentMissing(f"Document not found: {document_id}")
+    document = Stored.of(found[0])
+    where = all_of({"application_ref": document.application_ref}, {"file_path": document.file_path})
+    same = await engine.collections.get(REGISTRY, where=where)
+    document.versions = [one.id for one in same if one.id != document_id]
+    return document
+
+
+def _simplify(application_ref: str) -> str:
+    return re.sub(r"[\W_]+", "/", application_ref).casefold()
 
 
 async def list_applications(engine: Engine) -> Applications:

@@ -2,10 +2,11 @@
 
 import re
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 
 from quinion.ingest.applications import IngestedDocument
 from quinion.model.chunk import Chunk
-from quinion.model.record import Record, flag
+from quinion.model.record import Metadata, Record, flag
 from quinion.store.base import Selector
 
 CHUNKS = "application_docs"
@@ -41,8 +42,9 @@ def select_document(document_id: str) -> list[Selector]:
 def chunk_records(document: IngestedDocument, text: str, chunks: Sequence[Chunk]) -> list[Record]:
     """Build the stored records of a document's chunks.
 
-    `char_start`, `gap_before` and the hidden-text flag are additions to the contract. The first
-    two allow the text to be reassembled without overlaps.
+    `char_start`, `gap_before`, `page_breaks` and the hidden-text flag are additions to the
+    contract. The first two allow the text to be reassembled without overlaps, the third to split
+    it by page.
     """
     chunk_ends = [0, *(chunk.end for chunk in chunks)]
     return [
@@ -62,6 +64,7 @@ def chunk_records(document: IngestedDocument, text: str, chunks: Sequence[Chunk]
                 "word_count": chunk.word_count,
                 "char_start": chunk.start,
                 "gap_before": text[end_before : chunk.start],
+                **_note_breaks(chunk),
                 **flag(chunk.has_hidden),
             },
         )
@@ -70,7 +73,10 @@ def chunk_records(document: IngestedDocument, text: str, chunks: Sequence[Chunk]
 
 
 def registry_record(document: IngestedDocument) -> Record:
-    """Build the registry record of a document."""
+    """Build the registry record of a document.
+
+    The title, and the note that the user gave the type, are additions to the contract.
+    """
     return Record(
         id=document.id,
         text=document.file_path.name,
@@ -83,5 +89,23 @@ def registry_record(document: IngestedDocument) -> Record:
             "ingested_at": document.ingested_at.isoformat(timespec="seconds"),
             "extraction_method": str(document.extraction_method),
             "contains_drawings": document.contains_drawings,
+            **({"title": document.title} if document.title else {}),
+            **({"type_is_given": True} if document.type_is_given else {}),
         },
     )
+
+
+def title_of(registered: Metadata) -> str:
+    """Return the title in a registry record, or the name of the file without its extension."""
+    return str(registered.get("title") or Path(str(registered["file_path"])).stem)
+
+
+def page_breaks(metadata: Metadata) -> list[int]:
+    """Return the offsets in a chunk at which a page starts; empty if they are not stored."""
+    noted = str(metadata.get("page_breaks", ""))
+    return [int(offset) for offset in noted.split(",") if offset]
+
+
+def _note_breaks(chunk: Chunk) -> Metadata:
+    offsets = chunk.page_breaks
+    return {"page_breaks": ",".join(map(str, offsets))} if offsets else {}

@@ -13,7 +13,7 @@ from quinion.servers.base import ContractServer, Name
 from quinion.servers.completions import complete_by
 from quinion.servers.document_store import prompts
 from quinion.servers.document_store.answers import Applications, Listed, Listing
-from quinion.servers.document_store.document_text import read_text
+from quinion.servers.document_store.document_text import Selection, read_text
 from quinion.servers.document_store.listing import check_type, list_applications, list_documents
 from quinion.servers.document_store.records import REGISTRY
 from quinion.servers.invisible_text import note
@@ -67,7 +67,7 @@ def add_resources(server: ContractServer, engine: Engine) -> None:
     )
     async def document(document_id: str, from_chunk: Offset = 0) -> str:
         try:
-            part = await read_text(engine, document_id, True, from_chunk)
+            part = await read_text(engine, document_id, Selection(True, from_chunk))
         except DocumentMissing as error:
             hint = "list_ingested_documents has the ids of an application's documents"
             raise DocumentMissing(f"{error.message}; {hint}.") from error

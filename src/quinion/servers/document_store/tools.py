@@ -20,21 +20,33 @@ from quinion.servers.base import (
     make_tool,
     report_to,
 )
-from quinion.servers.document_store import records
 from quinion.servers.document_store.answers import (
+    DeleteAnswer,
+    Deleted,
     Found,
     IngestAnswer,
     ListAnswer,
     Result,
     SearchAnswer,
+    Stored,
+    StoredDocuments,
     TextAnswer,
     describe_outcome,
 )
-from quinion.servers.document_store.document_text import read_text
+from quinion.servers.document_store.document_text import (
+    MAX_CHARACTERS,
+    Selection,
+    parse_pages,
+    read_text,
+)
 from quinion.servers.document_store.listing import (
     check_ref,
     check_type,
+    documents_of,
+    hint_at_known,
     list_documents,
+    list_stored,
+    show_stored,
     warn_of_types,
 )
 from quinion.servers.document_store.records import CHUNKS
@@ -49,9 +61,8 @@ ApplicationRef = Annotated[
 ]
 
 
-def make_tools(engine: Engine) -> list[Tool]:
+def make_tools(engine: Engine, ingestion: ApplicationIngestion) -> list[Tool]:
     """Create the tools on this engine."""
-    ingestion = ApplicationIngestion(engine, records)
 
     async def ingest_document(
         file_path: Annotated[
@@ -67,6 +78,13 @@ def make_tools(engine: Engine) -> list[Tool]:
                 + ", or one of your own. Found from the file's name and content if omitted."
             ),
         ] = None,
+        replace: Annotated[
+            bool,
+            Field(
+                description="Put a changed file in the place of its earlier version, which "
+                "`replaces` names. Without it, both stay."
+            ),
+        ] = False,
     ) -> IngestAnswer:
         """Ingest a planning document: a PDF or an image (PNG, JPEG, TIFF, BMP) on disk.
 
@@ -79,6 +97,7 @@ def make_tools(engine: Engine) -> list[Tool]:
             check_ref(application_ref),
             check_type(document_type) if document_type is not None else None,
             report_to(ctx),
+            replace=replace,
         )
         return IngestAnswer(describe_outcome(outcome))
 
@@ -120,7 +139,11 @@ def make_tools(engine: Engine) -> list[Tool]:
             min(max_results, MAX_RESULTS + 1),
             where,
         )
-        results = [Result.of(hit) for hit in found.hits]
+        documents = await documents_of(engine, found.hits)
+        results = [
+            Result.of(hit, documents.get(str(hit.record.metadata["document_id"]), {}))
+            for hit in found.hits
+        ]
         fitting = results[: min(how_many_fit(results), MAX_RESULTS)]
         return SearchAnswer(
             Found(
@@ -129,6 +152,9 @@ def make_tools(engine: Engine) -> list[Tool]:
                 results=fitting,
                 truncated=len(fitting) < len(results),
                 warning=await warn_of_types(engine, document_types or []),
+                hint=await hint_at_known(engine, check_ref(application_ref))
+                if application_ref is not None and not results
+                else None,
             )
         )
 
@@ -143,13 +169,27 @@ def make_tools(engine: Engine) -> list[Tool]:
         from_chunk: Annotated[
             int, Field(ge=0, description="Go on from this chunk: `next_chunk` of the last answer.")
         ] = 0,
+        pages: Annotated[
+            Name | None,
+            Field(description='Only these pages: one, "14", or a range, "3-7" or "3-".'),
+        ] = None,
+        page_marks: Annotated[
+            bool, Field(description="Put a line such as `[page 14]` before each page's text.")
+        ] = False,
+        max_characters: Annotated[
+            int,
+            Field(ge=1, description="Largest size of one part; it ends at the end of a chunk."),
+        ] = MAX_CHARACTERS,
     ) -> TextAnswer:
-        """Read the full text of an ingested document.
+        """Read the full text of an ingested document, or of some of its pages.
 
         A very long text comes in parts: when `next_chunk` is not null, call again with it as
-        `from_chunk`.
+        `from_chunk`. With `pages` or `page_marks`, each character is returned once.
         """
-        return TextAnswer(await read_text(engine, document_id, without_overlap, from_chunk))
+        selection = Selection(
+            without_overlap, from_chunk, parse_pages(pages), page_marks, max_characters
+        )
+        return TextAnswer(await read_text(engine, document_id, selection))
 
     async def list_ingested_documents(
         application_ref: ApplicationRef,
@@ -170,4 +210,38 @@ def make_tools(engine: Engine) -> list[Tool]:
         make_tool(search_application_docs, title="Search application documents", read_only=True),
         make_tool(get_document_text, title="Read a document", read_only=True),
         make_tool(list_ingested_documents, title="List ingested documents", read_only=True),
+    ]
+
+
+def make_cli_tools(engine: Engine, ingestion: ApplicationIngestion) -> list[Tool]:
+    """Create the tools for `quinion document`, which are hidden from clients."""
+
+    async def list_stored_documents(
+        application_ref: Name | None = None, from_document: int = 0
+    ) -> StoredDocuments:
+        """List the documents of one application or of all."""
+        return await list_stored(engine, application_ref, from_document)
+
+    async def show_document(document_id: Name) -> Stored:
+        """Describe one document."""
+        return await show_stored(engine, document_id)
+
+    async def remove_document(document_id: Name) -> DeleteAnswer:
+        """Delete a document and all its chunks; its file stays."""
+        removed = await ingestion.delete(document_id)
+        return DeleteAnswer(Deleted(document_id=document_id, chunks_removed=removed))
+
+    async def reingest_document(
+        document_id: Name, ctx: Context, document_type: Name | None = None
+    ) -> IngestAnswer:
+        """Read the file of a document again and replace the stored text."""
+        kind = check_type(document_type) if document_type is not None else None
+        outcome = await ingestion.ingest_again(document_id, kind, report_to(ctx))
+        return IngestAnswer(describe_outcome(outcome))
+
+    return [
+        make_tool(list_stored_documents, title="List stored documents", read_only=True),
+        make_tool(show_document, title="Show a document", read_only=True),
+        make_tool(remove_document, title="Delete a document", read_only=False, destructive=True),
+        make_tool(reingest_document, title="Ingest a document again", read_only=False),
     ]
