@@ -20,13 +20,18 @@ DOCUMENTS, SERVERS, MAINTENANCE = "Documents", "Servers and clients", "Maintenan
 """Panels that group the commands in `quinion --help`."""
 
 GROUPS = {
+    "document": (DOCUMENTS, "Manage the ingested documents of planning applications."),
     "policy": (DOCUMENTS, "Manage policies, their revisions and texts."),
     "library": (DOCUMENTS, "Manage a library of technical PDFs."),
     "model": (MAINTENANCE, "Show or download the embedding model."),
     "import": (MAINTENANCE, "Import data written by other programs."),
 }
 """Command groups with their panel and help; each is a module or package of `quinion.cli`."""
-MODULES = {"import": "maintenance.importing", "model": "maintenance.model"}
+MODULES = {
+    "document": "documents.manage",
+    "import": "maintenance.importing",
+    "model": "maintenance.model",
+}
 """Groups whose module is not the package of the same name."""
 
 
@@ -161,6 +166,9 @@ def ingest(
     document_type: Annotated[
         str | None, typer.Option("--document-type", "-t", help="Document type for all files.")
     ] = None,
+    replace: Annotated[
+        bool, typer.Option("--replace", help="Replace the earlier versions of changed files.")
+    ] = False,
     json: Json = False,
 ) -> None:
     """Ingest PDFs and images of a planning application into the Document Store.
@@ -170,7 +178,14 @@ def ingest(
     from quinion.cli.documents.ingest import run
 
     raise typer.Exit(
-        run(Settings.from_environment(), paths, application_ref, document_type, as_json=json)
+        run(
+            Settings.from_environment(),
+            paths,
+            application_ref,
+            document_type,
+            replace=replace,
+            as_json=json,
+        )
     )
 
 

@@ -15,6 +15,7 @@ from datetime import UTC, datetime
 from logging.handlers import RotatingFileHandler
 from pathlib import Path
 from secrets import token_hex
+from typing import TextIO
 
 LEVELS = ("debug", "info", "warning", "error")
 FORMATS = ("text", "json")
@@ -56,7 +57,7 @@ def configure(level: str, style: str, *, log_requests: bool, file: Path | None =
 
     `style` is one of `FORMATS`.
     """
-    handler: logging.Handler = logging.StreamHandler(sys.stderr) if file is None else _Log(file)
+    handler: logging.Handler = CurrentStderr() if file is None else _Log(file)
     text = TextFormatter("%(levelname)s %(name)s: %(message)s", dated=file is not None)
     handler.setFormatter(JsonFormatter() if style == "json" else text)
     logging.basicConfig(level=level.upper(), handlers=[handler], force=True)
@@ -94,6 +95,20 @@ class JsonFormatter(logging.Formatter):
         if record.exc_info:
             entry["exception"] = self.formatException(record.exc_info)
         return json.dumps(entry, ensure_ascii=False)
+
+
+class CurrentStderr(logging.StreamHandler[TextIO]):
+    """Log handler that writes to what `sys.stderr` is at that moment.
+
+    While a command shows progress bars, this prints above them.
+    """
+
+    def __init__(self) -> None:
+        logging.Handler.__init__(self)
+
+    @property
+    def stream(self) -> TextIO:  # type: ignore[override]
+        return sys.stderr
 
 
 class _Log(RotatingFileHandler):

@@ -11,9 +11,9 @@ from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStre
 from mcp import Client
 from rich.console import Console
 from rich.markup import escape
-from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
 from rich.table import Column, Table
 
+from quinion.cli.progress import Bars
 from quinion.cli.report import fail, warn
 from quinion.cli.server_client import Answer, call, connect
 from quinion.errors import FileMissing, InvalidInput
@@ -135,21 +135,7 @@ def _has_changes(answer: Answer) -> bool:
 
 
 async def _index_path(client: Client, path: Path, recursive: bool) -> Answer:
-    console = Console(stderr=True)
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        TaskProgressColumn(),
-        TimeElapsedColumn(),
-    )
-    with Progress(
-        *columns, console=console, transient=True, disable=not console.is_terminal
-    ) as bars:
-        bar = bars.add_task(escape(str(path)), total=None)
-
-        async def show(done: float, total: float | None, message: str | None) -> None:
-            bars.update(bar, completed=done, total=total, description=escape(message or str(path)))
-
+    with Bars() as bars, bars.follow(str(path)) as show:
         if await anyio.Path(path).is_dir():
             arguments: Answer = {"dir_path": str(path), "recursive": recursive}
             return await call(client, "index_directory", arguments, show)

@@ -10,10 +10,10 @@ import typer
 from mcp import Client
 from rich.console import Console
 from rich.markup import escape
-from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
 from rich.table import Column, Table
 
 from quinion.cli.documents.file_selection import find_documents
+from quinion.cli.progress import Bars
 from quinion.cli.report import warn
 from quinion.cli.server_client import Answer, call, connect
 from quinion.errors import InvalidInput
@@ -32,6 +32,7 @@ def run(
     application_ref: str,
     document_type: str | None,
     *,
+    replace: bool,
     as_json: bool,
 ) -> int:
     """Ingest the files and print a report; return 1 if any file failed."""
@@ -41,7 +42,7 @@ def run(
             f"No supported document in {', '.join(map(str, paths))}. "
             f"Supported extensions: {', '.join(sorted(EXTENSIONS))}."
         )
-    arguments: Answer = {"application_ref": application_ref}
+    arguments: Answer = {"application_ref": application_ref, "replace": replace}
     if document_type is not None:
         arguments["document_type"] = document_type
     answers = anyio.run(_ingest, settings, files, arguments)
@@ -49,28 +50,21 @@ def run(
         typer.echo(json.dumps([{"file": str(f), **answers[f]} for f in files], indent=2))
     else:
         _print_table([(file.name, answers[file]) for file in files])
+        _print_versions([(file.name, answers[file]) for file in files], replace)
     return int(any(answer["status"] == "error" for answer in answers.values()))
 
 
 async def _ingest(settings: Settings, files: list[Path], arguments: Answer) -> dict[Path, Answer]:
     answers: dict[Path, Answer] = {}
     pending = iter(files)
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        TaskProgressColumn(),
-        TimeElapsedColumn(),
-    )
-    console = Console(stderr=True)
-    with Progress(
-        *columns, console=console, transient=True, disable=not console.is_terminal
-    ) as bars:
-        overall = bars.add_task(f"{len(files)} documents", total=len(files))
+    with Bars() as bars, bars.follow(f"{len(files)} documents", len(files)) as show_overall:
 
         async def ingest_next(client: Client) -> None:
             for file in pending:
-                answers[file] = await _ingest_one(client, file, arguments, bars)
-                bars.advance(overall)
+                with bars.follow(file.name, keep=False) as show:
+                    asked = {"file_path": str(file), **arguments}
+                    answers[file] = await call(client, "ingest_document", asked, show)
+                await show_overall(len(answers), len(files), None)
 
         async with (
             connect(settings, document_store.NAME) as client,
@@ -79,18 +73,6 @@ async def _ingest(settings: Settings, files: list[Path], arguments: Answer) -> d
             for _ in range(AT_ONCE):
                 group.start_soon(ingest_next, client)
     return answers
-
-
-async def _ingest_one(client: Client, file: Path, arguments: Answer, bars: Progress) -> Answer:
-    bar = bars.add_task(escape(file.name), total=None)
-
-    async def show(done: float, total: float | None, _message: str | None) -> None:
-        bars.update(bar, completed=done, total=total)
-
-    try:
-        return await call(client, "ingest_document", {"file_path": str(file), **arguments}, show)
-    finally:
-        bars.remove_task(bar)
 
 
 def _print_table(rows: list[tuple[str, Answer]]) -> None:
@@ -104,6 +86,14 @@ def _print_table(rows: list[tuple[str, Answer]]) -> None:
         warn(name, answer)
     counts = Counter(answer["status"] for _, answer in rows)
     typer.echo(", ".join(f"{count} {status}" for status, count in sorted(counts.items())))
+
+
+def _print_versions(rows: list[tuple[str, Answer]], replace: bool) -> None:
+    """Name the earlier versions of changed files."""
+    for name, answer in rows:
+        if earlier := answer.get("replaces"):
+            ending = "replaced." if replace else "kept; --replace replaces it."
+            typer.echo(f"{name}: the earlier version {earlier} is {ending}")
 
 
 def _cells(answer: Answer) -> tuple[str, str, str, str]:

@@ -9,11 +9,9 @@ from typing import Any, TypeVar
 import anyio
 from mcp import Client
 from mcp.types import ImageContent, TextContent
-from rich.console import Console
-from rich.markup import escape
-from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
 
 from quinion.cli.library.gallery import Gallery
+from quinion.cli.progress import Bars
 from quinion.cli.server_client import Answer, call, connect
 from quinion.errors import QuinionError
 from quinion.servers import doclibrary
@@ -101,27 +99,15 @@ async def _ask(client: Client, tool: str, arguments: Answer, progress: Any = Non
 
 async def _add(client: Client, files: list[Path]) -> dict[Path, Answer]:
     answers: dict[Path, Answer] = {}
-    with _bars() as bars:
+    with Bars() as bars:
         for file in files:
-            bar = bars.add_task(escape(file.name), total=None)
-
-            async def show(
-                done: float, total: float | None, message: str | None, bar: Any = bar
-            ) -> None:
-                bars.update(bar, completed=done, total=total, description=escape(message or ""))
-
-            answers[file] = await call(client, "add_document", {"file_path": str(file)}, show)
-            bars.remove_task(bar)
+            with bars.follow(file.name) as show:
+                answers[file] = await call(client, "add_document", {"file_path": str(file)}, show)
     return answers
 
 
 async def _enrich(client: Client, slug: str, limit: int | None) -> Answer:
-    with _bars() as bars:
-        bar = bars.add_task(escape(slug), total=None)
-
-        async def show(done: float, total: float | None, message: str | None) -> None:
-            bars.update(bar, completed=done, total=total, description=escape(message or ""))
-
+    with Bars() as bars, bars.follow(slug) as show:
         return await _ask(client, "enrich_document", {"document_slug": slug, "limit": limit}, show)
 
 
@@ -165,23 +151,13 @@ async def _picture(client: Client, slug: str, label: str | None, page: int | Non
 async def _export(client: Client, slug: str, folder: Path) -> int:
     document = await _ask(client, "get_document_info", {"document_slug": slug})
     found = await _elements(client, slug)
-    with _bars() as bars, Gallery(folder, document["title"]) as gallery:
-        bar = bars.add_task(escape(slug), total=len(found))
-        for element in found:
+    with (
+        Bars() as bars,
+        bars.follow(slug, len(found)) as show,
+        Gallery(folder, document["title"]) as gallery,
+    ):
+        for done, element in enumerate(found, 1):
             picture = await _picture(client, slug, element["element_label"], element["page_number"])
             gallery.add(element, picture)
-            bars.advance(bar)
+            await show(done, len(found), None)
     return len(found)
-
-
-def _bars() -> Progress:
-    console = Console(stderr=True)
-    return Progress(
-        TextColumn("{task.description}"),
-        BarColumn(),
-        TaskProgressColumn(),
-        TimeElapsedColumn(),
-        console=console,
-        transient=True,
-        disable=not console.is_terminal,
-    )

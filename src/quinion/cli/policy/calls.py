@@ -49,21 +49,16 @@ def call_tool(tool: str, arguments: "Answer", title: str = "") -> "Answer":
         QuinionError: the tool returned an error.
     """
     import anyio
-    from rich.console import Console
-    from rich.progress import Progress
 
+    from quinion.cli.progress import Bars
     from quinion.cli.server_client import call, connect
     from quinion.servers.policy_kb import NAME
 
     async def run() -> "Answer":
         async with connect(Settings.from_environment(), NAME) as client:
-            console = Console(stderr=True)
-            with Progress(console=console, transient=True, disable=not console.is_terminal) as bars:
-                bar = bars.add_task(title, total=None, visible=bool(title))
-
-                async def show(done: float, total: float | None, _message: str | None) -> None:
-                    bars.update(bar, completed=done, total=total)
-
+            if not title:
+                return await call(client, tool, arguments)
+            with Bars() as bars, bars.follow(title) as show:
                 return await call(client, tool, arguments, show)
 
     answer = anyio.run(run)

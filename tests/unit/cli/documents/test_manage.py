@@ -1,0 +1,114 @@
+"""`quinion document`, and versions of a file in `quinion ingest`."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tests.documents import PROSE, text_pdf
+from tests.unit.cli.conftest import Run
+
+WRONG_USE, FAILED = 2, 1
+
+
+@pytest.fixture
+def letter(filled: Path, files: Path, tmp_path: Path) -> Path:
+    """A copy of the ingested letter, at a path of the test's own."""
+    return Path(shutil.copy(files / "Letter.pdf", tmp_path / "Letter.pdf"))
+
+
+def only_id(quinion: Run, ref: str = "A") -> str:
+    [document] = quinion("document", "list", "-a", ref, "--json").json
+    return str(document["document_id"])
+
+
+def test_documents_are_listed_with_application_title_and_file(quinion: Run, filled: Path) -> None:
+    ended = quinion("document", "list")
+    assert ended.status == 0, ended.err
+    for text in (only_id(quinion), "Letter.pdf", "other", "A"):
+        assert text in ended.out
+    empty = quinion("document", "list", "--application-ref", "B")
+    assert empty.out == "There is no document of B. To add some, see: quinion ingest --help\n"
+
+
+@pytest.mark.slow
+def test_a_document_is_shown_with_its_file_and_versions(quinion: Run, letter: Path) -> None:
+    quinion("ingest", str(letter), "-a", "C")
+    first = only_id(quinion, "C")
+    text_pdf(letter, f"A second edition. {PROSE}")
+    changed = quinion("ingest", str(letter), "-a", "C")
+    assert f"Letter.pdf: the earlier version {first} is kept" in changed.out
+    shown = quinion("document", "show", first)
+    assert str(letter) in shown.out.replace("│\n│", "")
+    [second] = quinion("document", "show", first, "--json").json["versions"]
+    assert second in shown.out
+
+
+@pytest.mark.slow
+def test_replace_leaves_one_version(quinion: Run, letter: Path) -> None:
+    quinion("ingest", str(letter), "-a", "C")
+    first = only_id(quinion, "C")
+    text_pdf(letter, f"A second edition. {PROSE}")
+    changed = quinion("ingest", str(letter), "-a", "C", "--replace")
+    assert f"the earlier version {first} is replaced." in changed.out
+    assert only_id(quinion, "C") != first
+
+
+def test_a_document_is_deleted_after_a_question(quinion: Run, filled: Path, files: Path) -> None:
+    document = only_id(quinion)
+    refused = quinion("document", "delete", document, typed="n\n")
+    assert refused.status == FAILED
+    assert f"Delete Letter.pdf of A ({document})?" in refused.err
+    deleted = quinion("document", "delete", document, typed="y\n")
+    assert deleted.out.strip() == "Deleted Letter.pdf with 1 chunks. Its file stays."
+    assert (files / "Letter.pdf").exists()
+    assert quinion("document", "list", "--json").json == []
+    assert (
+        quinion("search", "cycle parking", "-a", "A", "--json").json["document-store"]["results"]
+        == []
+    )
+
+
+@pytest.mark.slow
+def test_a_document_is_read_again_and_keeps_the_type_that_the_user_gave(
+    quinion: Run, letter: Path
+) -> None:
+    quinion("ingest", str(letter), "-a", "C", "-t", "site_plan")
+    first = only_id(quinion, "C")
+    again = quinion("document", "reingest", first)
+    assert again.out == f"{first}: 1 chunks (text_layer).\n"
+    [document] = quinion("document", "list", "-a", "C", "--json").json
+    assert document["document_type"] == "site_plan"
+    quinion("document", "reingest", first, "--document-type", "elevation")
+    [document] = quinion("document", "list", "-a", "C", "--json").json
+    assert (document["document_id"], document["document_type"]) == (first, "elevation")
+
+
+@pytest.mark.slow
+def test_a_changed_file_takes_the_place_of_the_document_that_is_read_again(
+    quinion: Run, letter: Path
+) -> None:
+    quinion("ingest", str(letter), "-a", "C")
+    first = only_id(quinion, "C")
+    text_pdf(letter, f"A second edition. {PROSE}")
+    assert quinion("document", "reingest", first).status == 0
+    assert only_id(quinion, "C") != first
+
+
+@pytest.mark.slow
+def test_a_document_whose_file_is_gone_is_kept(quinion: Run, letter: Path) -> None:
+    quinion("ingest", str(letter), "-a", "C")
+    first = only_id(quinion, "C")
+    letter.unlink()
+    assert "not there any more" in quinion("document", "show", first).out
+    again = quinion("document", "reingest", first)
+    assert again.status == FAILED
+    assert "File not found" in again.err
+    assert only_id(quinion, "C") == first
+
+
+@pytest.mark.parametrize("command", ["show", "delete", "reingest"])
+def test_an_unknown_document_is_an_error(quinion: Run, filled: Path, command: str) -> None:
+    ended = quinion("document", command, "A_000000")
+    assert ended.status == FAILED
+    assert ended.err == "quinion: Document not found: A_000000\n"
