@@ -25,6 +25,7 @@ from hypothesis.stateful import (
 
 from quinion.errors import QuinionError
 from quinion.model.dates import date_to_int, end_to_int
+from quinion.model.effective_dates import EffectiveDateResolver
 from quinion.model.policy import (
     KEEP,
     PolicyCategory,
@@ -35,7 +36,7 @@ from quinion.model.policy import (
     RevisionStatus,
     RevisionUpdate,
 )
-from quinion.model.revisions import EffectiveDateResolver, Resolution, resolve
+from quinion.model.revisions import Resolution, resolve
 from quinion.store.policies import PolicyRegistry, open_registry
 from tests.property.day_book import EVER_AFTER, DayBook, Refused, day_of, epoch_of
 from tests.redis_server import PLACES, RedisServer, redis_server

@@ -62,6 +62,10 @@ class Revision:
 
     An `effective_to` of `None` means no end. 9999-12-31 is rejected: chunks use that day for
     `None`, and a revision without an end has only one representation here.
+
+    A draft has the dates that are planned for it, and is never in force. `closed` is the id of the
+    revision that this one ended when it was put in force. Both are additions to the registry's
+    fields, stored only where they are set.
     """
 
     revision_id: str
@@ -78,6 +82,8 @@ class Revision:
     created_at: datetime | None
     ingested_at: datetime | None
     error: str | None
+    draft: bool = False
+    closed: str | None = None
 
     def __post_init__(self) -> None:
         if self.effective_to is None:
@@ -95,7 +101,7 @@ class Revision:
     @property
     def is_ready(self) -> bool:
         """Whether its text can be searched; dates resolve to ready revisions only."""
-        return self.status in READY
+        return self.status in READY and not self.draft
 
     @property
     def last_day(self) -> date:
@@ -148,6 +154,7 @@ class RevisionDraft:
     file_path: Path | None = None
     file_size_bytes: int | None = None
     notes: str = ""
+    as_draft: bool = False
 
     def __post_init__(self) -> None:
         _check_text("version_label", self.version_label)
@@ -177,6 +184,7 @@ class RevisionDraft:
             created_at=now,
             ingested_at=None,
             error=None,
+            draft=self.as_draft,
         )
 
 

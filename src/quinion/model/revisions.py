@@ -13,6 +13,10 @@ is `processing`, or after it has `failed`, its days have no revision: the old te
 revision of its policy starts later, else `active`. Revisions are not reopened automatically: a
 superseded one stays superseded when its successor is deleted, until an edit removes its end.
 
+**Drafts are outside of all this.** A draft is `processing`, has only planned dates, may share its
+days with any revision, and changes none. `plan_publication` puts it in force like a new revision.
+`plan_undo` is the inverse: it deletes a revision and gives its days back to its predecessor.
+
 Planners validate and change nothing: they return what is to be written, or raise. A registry
 applies a plan in one transaction.
 """
@@ -21,9 +25,15 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, fields, replace
 from datetime import date, datetime, timedelta
 from enum import StrEnum
-from typing import Any, Protocol
+from typing import Any
 
-from quinion.errors import RevisionExists, RevisionMissing, RevisionOverlap, SoleRevision
+from quinion.errors import (
+    InvalidInput,
+    RevisionExists,
+    RevisionMissing,
+    RevisionOverlap,
+    SoleRevision,
+)
 from quinion.model.policy import (
     Keep,
     Revision,
@@ -83,10 +93,84 @@ def plan_creation(
         )
     revision_id = draft.revision_id or choose_revision_id(source, draft.effective_from, taken)
     new = draft.register(source, revision_id, now)
-    ended = [_end_before(new, old) for old in revisions]
+    return Plan(new) if new.draft else _put_in_force(new, revisions)
+
+
+def plan_publication(
+    source: str, revisions: Sequence[Revision], revision_id: str, start: date | None
+) -> Plan:
+    """Plan to put a draft in force, from its planned day on or from `start`.
+
+    Raises:
+        InvalidInput: it is no draft, or would end before it begins.
+        RevisionMissing: there is no such revision.
+        RevisionOverlap: its dates overlap those of another revision.
+    """
+    old, others = _split(source, revisions, revision_id)
+    if not old.draft:
+        raise InvalidInput(f"{revision_id} of {source} is no draft. It is in force {old.period}.")
+    status = old.status
+    if old.chunk_count and status is not RevisionStatus.FAILED:
+        status = RevisionStatus.ACTIVE
+    new = replace(old, draft=False, effective_from=start or old.effective_from, status=status)
+    for other in _in_order(others):
+        new = _follow(new, other)
+    return _put_in_force(new, others)
+
+
+def _put_in_force(new: Revision, revisions: Sequence[Revision]) -> Plan:
+    """Plan that a revision takes its days; the one without an end before it is closed."""
+    others = _in_order(revisions)
+    ended = [_end_before(new, old) for old in others]
     _refuse_overlaps(new, ended)
     after = [_follow(old, new) for old in ended]
-    return Plan(new, _changed(revisions, after))
+    closed = [old.revision_id for old, one in zip(others, ended, strict=True) if old != one]
+    return Plan(replace(new, closed=closed[0] if closed else None), _changed(others, after))
+
+
+def plan_undo(source: str, revisions: Sequence[Revision], revision_id: str) -> Plan:
+    """Plan to delete a revision and to reopen the one that it closed, up to the next one.
+
+    Raises:
+        RevisionMissing: there is no such revision.
+        SoleRevision: it is the only `active` one, and none is reopened.
+    """
+    undone, others = _split(source, revisions, revision_id)
+    ordered = _in_order(others)
+    reopened = next((one for one in ordered if one.revision_id == undone.closed), None)
+    if reopened is None:
+        return plan_deletion(source, revisions, revision_id)
+    later = [one for one in ordered if one.effective_from > reopened.effective_from]
+    start = min((one.effective_from for one in later), default=None)
+    status = reopened.status
+    if status is RevisionStatus.SUPERSEDED and not later:
+        status = RevisionStatus.ACTIVE
+    restored = replace(reopened, effective_to=start - _DAY if start else None, status=status)
+    # What had closed the undone revision has closed the reopened one now.
+    heirs = [
+        replace(one, closed=restored.revision_id) for one in later if one.closed == revision_id
+    ]
+    return Plan(undone, (restored, *heirs), deletes=True)
+
+
+def status_on(revision: Revision, revisions: Iterable[Revision], day: date) -> RevisionStatus:
+    """The status relative to a day, in the registry's words.
+
+    A ready revision whose days are not over is `active`, even if a later one is registered; one
+    whose days are over is `superseded` if there is a later one, also if another program ended it.
+    """
+    if not revision.is_ready:
+        return revision.status
+    if revision.last_day >= day:
+        return RevisionStatus.ACTIVE
+    starts = (one.effective_from for one in _in_order(revisions))
+    is_followed = any(start > revision.effective_from for start in starts)
+    return RevisionStatus.SUPERSEDED if is_followed else revision.status
+
+
+def _in_order(revisions: Iterable[Revision]) -> list[Revision]:
+    """The revisions that have their dates for good: all but drafts."""
+    return [revision for revision in revisions if not revision.draft]
 
 
 def plan_edit(
@@ -102,6 +186,9 @@ def plan_edit(
     """
     old, others = _split(source, revisions, revision_id)
     new = replace(old, **_changed_fields(edit))
+    if new.draft:
+        return Plan(new)
+    others = _in_order(others)
     dates_stay = (new.effective_from, new.effective_to) == (old.effective_from, old.effective_to)
     if dates_stay and edit.effective_to is not None:
         return Plan(new)
@@ -126,10 +213,12 @@ def plan_update(
     """
     old, others = _split(source, revisions, revision_id)
     new = replace(old, **_changed_fields(update))
-    if update.status is RevisionStatus.ACTIVE:
+    if update.status is RevisionStatus.ACTIVE and new.draft:
+        new = replace(new, status=RevisionStatus.PROCESSING)
+    elif update.status is RevisionStatus.ACTIVE:
         if old.status is RevisionStatus.SUPERSEDED:
             new = replace(new, status=RevisionStatus.SUPERSEDED)
-        for other in others:
+        for other in _in_order(others):
             new = _follow(new, other)
     if new.status is not RevisionStatus.FAILED and isinstance(update.error, Keep):
         new = replace(new, error=None)
@@ -160,7 +249,7 @@ def newest_first(revisions: Iterable[Revision]) -> list[Revision]:
 
 def supersede(revisions: Sequence[Revision]) -> list[Revision]:
     """Set the status of active revisions that another program superseded by their dates alone."""
-    latest = max((revision.effective_from for revision in revisions), default=None)
+    latest = max((one.effective_from for one in _in_order(revisions)), default=None)
     return [
         replace(one, status=RevisionStatus.SUPERSEDED)
         if one.status is RevisionStatus.ACTIVE and latest and one.effective_from < latest
@@ -269,7 +358,7 @@ def resolve(source: str, revisions: Iterable[Revision], day: date) -> Resolution
         reason = Reason.DATE_BEFORE_FIRST_REVISION
     else:
         reason = Reason.DATE_IN_GAP
-    unready = next((revision for revision in ordered if revision.covers(day)), None)
+    unready = next((one for one in ordered if one.covers(day) and not one.draft), None)
     return Resolution(source, day, None, reason, unready)
 
 
@@ -277,52 +366,3 @@ def latest_effective(revisions: Iterable[Revision], day: date) -> Revision | Non
     """The revision in force on the day, or else the last one before it."""
     ready = (revision for revision in newest_first(revisions) if revision.is_ready)
     return next((revision for revision in ready if revision.effective_from <= day), None)
-
-
-class RevisionReader(Protocol):
-    """Read access to the revisions of a registry."""
-
-    def list_revisions(self, source: str) -> list[Revision]:
-        """All revisions of a policy."""
-        ...
-
-    def list_all_revisions(self) -> dict[str, list[Revision]]:
-        """All revisions of every policy, in one snapshot."""
-        ...
-
-
-class EffectiveDateResolver:
-    """Resolver of dates to revisions, for one policy or all. Stateless."""
-
-    def __init__(self, registry: RevisionReader) -> None:
-        self._registry = registry
-
-    def resolve_for_policy(self, source: str, day: date) -> Resolution:
-        """Resolve the day for one policy.
-
-        Raises:
-            PolicyMissing: there is no such policy.
-            RegistryUnavailable: the registry does not answer.
-        """
-        return resolve(source, self._registry.list_revisions(source), day)
-
-    def resolve_snapshot(self, day: date) -> dict[str, Resolution]:
-        """Resolve the day for every policy, by source, in one snapshot.
-
-        Raises:
-            RegistryUnavailable: the registry does not answer.
-        """
-        by_source = self._registry.list_all_revisions()
-        return {source: resolve(source, revisions, day) for source, revisions in by_source.items()}
-
-    def get_revision_ids_for_date(self, day: date) -> dict[str, str]:
-        """Map source to revision id, for policies with a revision in force on the day.
-
-        Raises:
-            RegistryUnavailable: the registry does not answer.
-        """
-        return {
-            source: resolution.revision.revision_id
-            for source, resolution in self.resolve_snapshot(day).items()
-            if resolution.revision
-        }

@@ -16,6 +16,7 @@ from tests.contract.policy_kb.asking import (
     POLICY_KEYS,
     REMOVE_KEYS,
     RESULT_FIELDS,
+    REVISION_ADDITIONS,
     REVISION_KEYS,
     REVISIONS_ADDITIONS,
     REVISIONS_KEYS,
@@ -124,6 +125,7 @@ CONTRACT = Contract(
         ("remove_policy_revision", "revision_id", {"string"}, True, NOTHING),
         # Additions, which a client of the contract never sends.
         ("search_policy", "more_queries", {"array", "null"}, False, None),
+        ("search_policy", "revision_id", {"string", "null"}, False, None),
         ("get_policy_section", "from_part", {"integer"}, False, 0),
         ("get_policy_section", "compare_with", {"string", "null"}, False, None),
         ("list_policy_revisions", "from_revision", {"integer"}, False, 0),
@@ -140,7 +142,7 @@ CONTRACT = Contract(
     parts=[
         ("search_policy", "Result", set(RESULT_FIELDS) | FLAGGED),
         ("list_policy_documents", "PolicyEntry", POLICY_KEYS),
-        ("list_policy_revisions", "RevisionEntry", REVISION_KEYS | CHANGES),
+        ("list_policy_revisions", "RevisionEntry", REVISION_KEYS | REVISION_ADDITIONS | CHANGES),
     ],
     refusals=REFUSALS,
     refusal=refuse,

@@ -10,6 +10,7 @@ import psutil
 import pytest
 
 from quinion.errors import QuinionError
+from quinion.model.effective_dates import EffectiveDateResolver
 from quinion.model.policy import (
     PolicyCategory,
     PolicyDraft,
@@ -17,7 +18,6 @@ from quinion.model.policy import (
     RevisionEdit,
     RevisionUpdate,
 )
-from quinion.model.revisions import EffectiveDateResolver
 from quinion.store.policies import PolicyRegistry
 from tests.contract import folder
 from tests.contract.policy_kb.asking import (

@@ -5,8 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from quinion.model.effective_dates import EffectiveDateResolver
 from quinion.model.policy import RevisionEdit, RevisionStatus, RevisionUpdate
-from quinion.model.revisions import EffectiveDateResolver, Reason
+from quinion.model.revisions import Reason
 from quinion.store.policies import PolicyRegistry
 from tests.contract.policy_kb.asking import (
     find,

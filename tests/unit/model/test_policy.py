@@ -27,7 +27,8 @@ def test_the_fields_are_those_of_the_spec() -> None:
     )
     assert " ".join(field.name for field in fields(Revision)) == (
         "revision_id source version_label effective_from effective_to status file_path "
-        "file_size_bytes page_count chunk_count notes created_at ingested_at error"
+        "file_size_bytes page_count chunk_count notes created_at ingested_at error "
+        "draft closed"  # additions
     )
     assert " ".join(RevisionStatus) == "processing active superseded failed"
     assert " ".join(PolicyCategory) == (

@@ -10,6 +10,7 @@ from quinion.errors import (
     RevisionOverlap,
     SoleRevision,
 )
+from quinion.model.effective_dates import EffectiveDateResolver
 from quinion.model.policy import (
     Revision,
     RevisionDraft,
@@ -18,7 +19,6 @@ from quinion.model.policy import (
     RevisionUpdate,
 )
 from quinion.model.revisions import (
-    EffectiveDateResolver,
     Plan,
     Reason,
     choose_revision_id,
@@ -29,6 +29,7 @@ from quinion.model.revisions import (
     plan_edit,
     plan_update,
     resolve,
+    status_on,
 )
 
 NOW = datetime(2026, 2, 14, 12, tzinfo=UTC)
@@ -331,3 +332,36 @@ class TestResolution:
         assert resolver.resolve_for_policy("NPPF", day("2020-01-01")).revision is OLD
         with pytest.raises(PolicyMissing):
             resolver.resolve_for_policy("OTHER", day("2020-01-01"))
+
+
+@pytest.mark.parametrize(
+    ("today", "expected"),
+    [
+        ("2023-12-31", [ACTIVE, ACTIVE, ACTIVE]),
+        ("2024-06-01", [ACTIVE, ACTIVE, ACTIVE]),
+        ("2025-01-01", [SUPERSEDED, ACTIVE, ACTIVE]),
+        ("2027-01-01", [SUPERSEDED, SUPERSEDED, ACTIVE]),
+    ],
+)
+def test_a_status_relative_to_today_is_superseded_when_the_days_are_over(
+    today: str, expected: list[RevisionStatus]
+) -> None:
+    known = [
+        revision("a", "2024-01-01", "2024-12-31", SUPERSEDED),
+        revision("b", "2025-01-01", "2026-12-31", SUPERSEDED),
+        revision("c", "2027-01-01"),
+    ]
+    assert [status_on(one, known, day(today)) for one in known] == expected
+
+
+def test_dates_that_another_program_wrote_supersede_a_revision() -> None:
+    known = [revision("a", "2024-01-01", "2024-12-31"), revision("b", "2025-01-01")]
+    assert known[0].status is ACTIVE
+    assert status_on(known[0], known, day("2025-06-01")) is SUPERSEDED
+    assert status_on(known[0], known[:1], day("2025-06-01")) is ACTIVE  # nothing came after it
+
+
+@pytest.mark.parametrize("status", [PROCESSING, FAILED])
+def test_a_revision_without_text_keeps_its_status(status: RevisionStatus) -> None:
+    known = [revision("a", "2024-01-01", status=status)]
+    assert status_on(known[0], known, day("2025-06-01")) is status

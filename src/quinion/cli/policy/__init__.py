@@ -17,6 +17,8 @@ app = typer.Typer(
 
 app.command("create")(policy_registry.create)
 app.command("revise")(texts.revise)
+app.command("publish")(policy_registry.publish)
+app.command("undo")(texts.undo)
 app.command("edit")(policy_registry.edit)
 app.command("delete")(texts.delete)
 app.command("list")(policy_registry.list_policies)

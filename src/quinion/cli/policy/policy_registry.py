@@ -18,8 +18,9 @@ from quinion.cli.policy.calls import (
     update_chunk_dates,
 )
 from quinion.model.dates import parse_date
+from quinion.model.effective_dates import EffectiveDateResolver
 from quinion.model.policy import KEEP, PolicyCategory, PolicyDraft, RevisionEdit
-from quinion.model.revisions import EffectiveDateResolver, Resolution
+from quinion.model.revisions import Reason, Resolution, status_on
 
 Day = Annotated[str, typer.Option("--date", help="YYYY-MM-DD.")]
 
@@ -68,6 +69,30 @@ def edit(
     )
 
 
+def publish(
+    source: Source,
+    revision: RevisionId,
+    start: Annotated[
+        str | None, typer.Option("--from", help="First day in force. Default: the planned one.")
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Put a draft in force; the previous revision ends the day before.
+
+    Example: quinion policy publish NPPF rev_NPPF_2024_12
+    """
+    day = None if start is None else parse_date(start)
+    with open_policies() as registry:
+        plan = registry.publish_revision(source, revision, day)
+    update_chunk_dates(plan)
+    note = "" if plan.revision.chunk_count else " It has no text yet: quinion policy ingest"
+    print_result(
+        json,
+        dump_plan(plan),
+        f"{revision} is in force {plan.revision.period}.{describe_shortened(plan)}{note}",
+    )
+
+
 def list_policies(json: Json = False) -> None:
     """List the registered policies.
 
@@ -104,14 +129,16 @@ def list_revisions(source: Source, json: Json = False) -> None:
     if json:
         print_json([asdict(revision) for revision in revisions])
         return
+    today = datetime.now(UTC).date()
     table = Table("revision", "label", "in force", "status", "chunks")
     for r in revisions:
         label = escape(r.version_label)
-        table.add_row(r.revision_id, label, r.period, r.status, str(r.chunk_count))
+        status = "draft" if r.draft else status_on(r, revisions, today)
+        table.add_row(r.revision_id, label, r.period, status, str(r.chunk_count))
     console = Console()
     console.print(table if revisions else f"{source} has no revisions. See: quinion policy revise")
     shares = find_changed_shares(source, revisions)
-    for line in draw_timeline(revisions, datetime.now(UTC).date(), console.width, shares):
+    for line in draw_timeline(revisions, today, console.width, shares):
         console.print(line, highlight=False, markup=False)
 
 
@@ -144,9 +171,22 @@ def snapshot(day: Day, json: Json = False) -> None:
     table = Table("source", "revision", "label", "in force")
     for source, found in resolutions.items():
         r = found.revision
-        row = (r.revision_id, r.version_label, r.period) if r else ("—", "", str(found.reason))
+        row = (r.revision_id, r.version_label, r.period) if r else ("—", "", _explain(found))
         table.add_row(source, *map(escape, row))
     Console().print(table)
+
+
+_REASONS = {
+    Reason.NO_REVISIONS: "no revision has a text",
+    Reason.DATE_BEFORE_FIRST_REVISION: "the date is before the first revision",
+    Reason.DATE_IN_GAP: "no revision was in force between two others, or after the last one",
+}
+
+
+def _explain(resolution: Resolution) -> str:
+    """Say in words why no revision is in force, with the contract's code."""
+    assert resolution.reason is not None
+    return f"{_REASONS[resolution.reason]} ({resolution.reason})"
 
 
 def _describe(resolution: Resolution) -> str:
@@ -154,7 +194,7 @@ def _describe(resolution: Resolution) -> str:
     if found is None:
         unready = resolution.unready
         note = f" ({unready.revision_id} is {unready.status})" if unready else ""
-        return f"{resolution.source} on {resolution.day}: {resolution.reason}{note}"
+        return f"{resolution.source} on {resolution.day}: {_explain(resolution)}{note}"
     return (
         f"{resolution.source} on {resolution.day}: {found.version_label} "
         f"({found.revision_id}), in force {found.period}"

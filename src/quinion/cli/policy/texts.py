@@ -23,7 +23,7 @@ from quinion.cli.report import warn
 from quinion.errors import FileMissing, InvalidInput, PolicyExists, UnsupportedFile
 from quinion.model.dates import parse_date
 from quinion.model.policy import SEED_POLICIES, Revision, RevisionDraft
-from quinion.model.revisions import plan_creation, plan_deletion
+from quinion.model.revisions import Plan, plan_creation, plan_deletion, plan_undo
 
 if TYPE_CHECKING:
     from quinion.cli.server_client import Answer
@@ -39,35 +39,89 @@ def revise(
     start: Annotated[str, typer.Option("--from", help="First day in force, YYYY-MM-DD.")],
     end: Annotated[str | None, typer.Option("--to", help="Last day in force.")] = None,
     file: Annotated[Path | None, typer.Option(help="PDF to ingest.")] = None,
+    draft: Annotated[
+        bool, typer.Option("--draft", help="Register a draft, which is not in force.")
+    ] = False,
     json: Json = False,
 ) -> None:
     """Register a revision of a policy; the previous one ends the day before.
 
+    A draft can be searched by its revision ID and changes no dates until it is published.
+
     Example: quinion policy revise NPPF --label "December 2024" --from 2024-12-12 --file nppf.pdf
     """
-    draft = RevisionDraft(label, parse_date(start), parse_end(end))
+    new = RevisionDraft(label, parse_date(start), parse_end(end), as_draft=draft)
     _check_file(file)
     with open_policies() as registry:
-        plan = registry.create_revision(source, draft)
+        plan = registry.create_revision(source, new)
     update_chunk_dates(plan)
-    revision_id = plan.revision.revision_id
+    revision_id, kind = plan.revision.revision_id, "the draft " if draft else ""
     if file is None or not json:
-        print_result(json, dump_plan(plan), f"Registered {revision_id}.{describe_shortened(plan)}")
+        line = f"Registered {kind}{revision_id}.{describe_shortened(plan)}"
+        print_result(json, dump_plan(plan), line)
     if file is not None:
         _print_ingested(json, _ingest(source, revision_id, file))
 
 
-def delete(source: Source, revision: RevisionId, yes: Yes = False, json: Json = False) -> None:
-    """Delete a revision and its text. The only active revision cannot be deleted.
+def undo(source: Source, revision: RevisionId, yes: Yes = False, json: Json = False) -> None:
+    """Delete a mistaken revision and its text, and reopen the revision that it ended.
+
+    Example: quinion policy undo NPPF rev_NPPF_2024_12
+    """
+    with open_policies() as registry:
+        planned = plan_undo(source, registry.list_revisions(source), revision)
+        confirm(f"Delete {revision} of {source} and its text?{_describe_reopened(planned)}", yes)
+        call_tool("remove_policy_revision", {"source": source, "revision_id": revision})
+        plan = registry.undo_revision(source, revision)
+    update_chunk_dates(plan)
+    print_result(json, dump_plan(plan), f"Deleted {revision}.{_describe_reopened(plan)}")
+
+
+def _describe_reopened(plan: Plan) -> str:
+    if not plan.others:
+        return " No other revision changes."
+    reopened = plan.others[0]
+    return f" {reopened.revision_id} is in force {reopened.period} again."
+
+
+def delete(
+    source: Source,
+    revision: Annotated[
+        str | None, typer.Argument(help="Revision ID. Default: the policy, with all of them.")
+    ] = None,
+    yes: Yes = False,
+    json: Json = False,
+) -> None:
+    """Delete a revision and its text, or a policy with all revisions.
+
+    The only active revision cannot be deleted alone. Dates of other revisions do not change.
 
     Example: quinion policy delete NPPF rev_NPPF_2023_09
     """
+    if revision is None:
+        _delete_policy(source, yes, json)
+        return
     with open_policies() as registry:
         plan_deletion(source, registry.list_revisions(source), revision)
         confirm(f"Delete {revision} of {source} and its text?", yes)
         call_tool("remove_policy_revision", {"source": source, "revision_id": revision})
         deleted = registry.delete_revision(source, revision)
     print_result(json, asdict(deleted), f"Deleted {revision}.")
+
+
+def _delete_policy(source: str, yes: bool, json: bool) -> None:
+    """Delete a policy: first the texts, so that an interrupted deletion can be repeated."""
+    with open_policies() as registry:
+        policy = registry.get_policy(source)
+        revisions = registry.list_revisions(source)
+        count = f"{len(revisions)} revision{'s' * (len(revisions) != 1)}"
+        confirm(f"Delete {source} ({policy.title}) with {count} and all texts?", yes)
+        for one in revisions:
+            named = {"source": source, "revision_id": one.revision_id}
+            call_tool("remove_policy_revision", named)
+        registry.delete_policy(source)
+    deleted = {"policy": asdict(policy), "revisions": [asdict(one) for one in revisions]}
+    print_result(json, deleted, f"Deleted {source} with {count}.")
 
 
 def ingest(

@@ -4,12 +4,13 @@ Fields that are not in the contract are marked as additions. A strict client can
 The docstrings of the models are part of the output schemas that clients see.
 """
 
+from operator import not_
 from typing import Annotated, Literal
 
 from pydantic import BaseModel, Field
 
 from quinion.model.comparison import Row
-from quinion.model.policy import Policy, Revision
+from quinion.model.policy import Policy, Revision, RevisionStatus
 from quinion.model.record import Hit
 from quinion.servers.base import Answer, FilterWarning
 from quinion.servers.invisible_text import HiddenText, Warnings
@@ -136,6 +137,12 @@ class RevisionEntry(BaseModel):
     effective_to: str | None
     status: str
     chunk_count: int
+    draft: bool = Field(
+        default=False,
+        exclude_if=not_,
+        description="Addition, left out where false: a draft, which is never in force. Its dates "
+        "are only planned; it is searched by its `revision_id` alone.",
+    )
     changes: RevisionChanges | None = Field(
         default=None,
         exclude_if=_is_missing,
@@ -143,15 +150,16 @@ class RevisionEntry(BaseModel):
     )
 
     @classmethod
-    def of(cls, revision: Revision) -> "RevisionEntry":
-        """Convert a revision of the registry."""
+    def of(cls, revision: Revision, status: RevisionStatus) -> "RevisionEntry":
+        """Convert a revision of the registry, with its status of today."""
         return cls(
             revision_id=revision.revision_id,
             version_label=revision.version_label,
             effective_from=revision.effective_from.isoformat(),
             effective_to=revision.effective_to.isoformat() if revision.effective_to else None,
-            status=str(revision.status),
+            status=str(status),
             chunk_count=revision.chunk_count or 0,
+            draft=revision.draft,
         )
 
 

@@ -1,10 +1,12 @@
 """Lists of policies and of their revisions."""
 
 from collections.abc import Sequence
+from datetime import UTC, datetime
 
 from quinion.concurrency import in_thread
 from quinion.ingest.policies import KnowledgeBase
 from quinion.model.policy import Revision
+from quinion.model.revisions import status_on
 from quinion.servers.policy_kb.answers import Policies, PolicyEntry, RevisionEntry, Revisions
 from quinion.servers.policy_kb.changes import summarize_changes
 from quinion.servers.response_size import how_many_fit
@@ -31,7 +33,11 @@ async def list_revisions(
         PolicyMissing: there is no such policy.
     """
     revisions = await find_revisions(knowledge, source)
-    rest = [RevisionEntry.of(revision) for revision in revisions[from_revision:]]
+    today = datetime.now(UTC).date()
+    rest = [
+        RevisionEntry.of(revision, status_on(revision, revisions, today))
+        for revision in revisions[from_revision:]
+    ]
     if changes:
         await _add_changes(knowledge, revisions[from_revision:], rest)
     count = how_many_fit(rest)

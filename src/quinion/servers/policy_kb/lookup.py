@@ -13,16 +13,27 @@ from quinion.model.revisions import latest_effective, newest_first, resolve
 from quinion.search import semantic
 from quinion.search.query import check_query
 from quinion.servers.base import SHOWN_CHARACTERS, SHOWN_NAMES
-from quinion.servers.policy_kb.records import CHUNKS, filter_in_force, filter_sources
+from quinion.servers.policy_kb.records import (
+    CHUNKS,
+    filter_drafts,
+    filter_in_force,
+    filter_sources,
+)
 from quinion.store.filters import all_of
 
 
 async def search(
-    knowledge: KnowledgeBase, query: str, limit: int, sources: Sequence[str], day: date | None
+    knowledge: KnowledgeBase,
+    query: str,
+    limit: int,
+    sources: Sequence[str],
+    day: date | None,
+    revision_id: str | None = None,
 ) -> list[Hit]:
     """Search chunks by meaning.
 
-    `sources` limits the search to these policies, `day` to the revisions in force on it.
+    `sources` limits the search to these policies, `day` to the revisions in force on it. Drafts
+    are searched only by their `revision_id`.
     """
     check_query(query)
     where = filter_sources(sources) if sources else None
@@ -36,6 +47,10 @@ async def search(
         if not in_force:
             return []
         where = all_of(where, filter_in_force(day, in_force))
+    if revision_id is not None:
+        where = all_of(where, {"revision_id": revision_id})
+    elif any(revision.draft for revisions in by_source.values() for revision in revisions):
+        where = all_of(where, filter_drafts())
     resources = knowledge.resources
     nearest = await semantic.search(
         resources.collections, resources.embedder, CHUNKS, query, limit, where

@@ -5,7 +5,7 @@ from collections.abc import Collection, Sequence
 from datetime import date
 
 from quinion.ingest.policies import Key
-from quinion.model.dates import date_to_int, end_to_int
+from quinion.model.dates import OPEN_END, date_to_int, end_to_int
 from quinion.model.policy import Policy, Revision
 from quinion.model.record import Metadata, Record, flag, is_flagged
 from quinion.model.section import SectionChunk
@@ -14,6 +14,8 @@ from quinion.store.filters import Where, all_of, any_of
 
 CHUNKS = "policy_docs"
 
+NEVER = 0
+"""The `effective_to` of a draft's chunks."""
 _PATH_SEPARATOR = "\n"
 
 
@@ -34,7 +36,13 @@ def select_revision(source: str, revision_id: str) -> Selector:
 
 
 def registry_metadata(revision: Revision) -> Metadata:
-    """Return the chunk metadata that is copied from the registry and must follow its changes."""
+    """Return the chunk metadata that is copied from the registry and must follow its changes.
+
+    The dates of a draft's chunks match no day, so that dated searches of other programs skip them.
+    """
+    if revision.draft:
+        dates = {"effective_from": OPEN_END, "effective_to": NEVER}
+        return {"version_label": revision.version_label, **dates}
     return {
         "version_label": revision.version_label,
         "effective_from": date_to_int(revision.effective_from),
@@ -52,6 +60,11 @@ def filter_in_force(day: date, in_force: Collection[Key]) -> Where | None:
     return all_of(
         {"effective_from": {"$lte": number}}, {"effective_to": {"$gte": number}}, any_of(*revisions)
     )
+
+
+def filter_drafts() -> Where:
+    """Build a filter for chunks that are not a draft's."""
+    return {"effective_to": {"$gt": NEVER}}
 
 
 def filter_sources(sources: Sequence[str]) -> Where:

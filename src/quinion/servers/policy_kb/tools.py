@@ -3,6 +3,7 @@
 Their docstrings and parameter descriptions are what clients see.
 """
 
+from functools import partial
 from typing import Annotated
 
 from mcp.server.mcpserver import Context
@@ -53,6 +54,7 @@ RevisionId = Annotated[Name, Field(description="Revision ID, e.g. rev_NPPF_2024_
 def make_tools(knowledge: KnowledgeBase) -> list[Tool]:
     """Create the tools on this knowledge base."""
     ingestion = RevisionIngestion(knowledge)
+    find = partial(search, knowledge)
 
     async def search_policy(
         query: Annotated[QueryText, Field(description="What to look for, in natural language.")],
@@ -74,18 +76,22 @@ def make_tools(knowledge: KnowledgeBase) -> list[Tool]:
                 description="Further queries to answer in the same call, with the same filters.",
             ),
         ] = None,
+        revision_id: Annotated[
+            Name | None,
+            Field(description="Only this revision; the only way to search a draft."),
+        ] = None,
     ) -> SearchAnswer:
         """Search policy texts by meaning, best match first.
 
         With `effective_date`, only text that was in force on that day is found; without it, all
-        revisions are searched, superseded ones too. Each result has the source, version label,
-        section and page to cite.
+        revisions are searched, superseded ones too, but no drafts. Each result has the source,
+        version label, section and page to cite.
         """
         day = parse_date(effective_date) if effective_date is not None else None
         queries = [query, *(more_queries or [])]
         limit = min(n_results, MAX_RESULTS + 1)
         found = [
-            [Result.of(hit) for hit in await search(knowledge, text, limit, sources or [], day)]
+            list(map(Result.of, await find(text, limit, sources or [], day, revision_id)))
             for text in queries
         ]
         kept = _cut_to_fit(queries, [results[:MAX_RESULTS] for results in found])

@@ -50,6 +50,10 @@ class PolicyStorage(Protocol):
         """
         ...
 
+    def delete_policy(self, source: str) -> bool:
+        """Delete a policy with all its revisions; return false if there is no such policy."""
+        ...
+
     def close(self) -> None:
         """Close files and connections."""
         ...

@@ -5,11 +5,10 @@ answers. Each call is atomic and thread-safe, and a rejected one changes nothing
 raise RegistryUnavailable. If a connection breaks during a change, the change may have been made:
 read before a retry.
 
-Policies are neither renamed nor deleted: the contract has no such operation, and every chunk
-contains the title.
+Policies are not renamed: every chunk contains the title.
 """
 
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 
 from quinion.errors import PolicyExists, PolicyMissing
 from quinion.model.policy import (
@@ -27,6 +26,8 @@ from quinion.model.revisions import (
     plan_creation,
     plan_deletion,
     plan_edit,
+    plan_publication,
+    plan_undo,
     plan_update,
     supersede,
 )
@@ -111,6 +112,29 @@ class PolicyRegistry:
         """
         plan = self._change(source, lambda known: plan_deletion(source, known, revision_id))
         return plan.revision
+
+    def publish_revision(self, source: str, revision_id: str, start: date | None = None) -> Plan:
+        """Put a draft in force, from its planned day on or from `start`.
+
+        Raises:
+            InvalidInput, RevisionOverlap: see `plan_publication`.
+        """
+        return self._change(
+            source, lambda known: plan_publication(source, known, revision_id, start)
+        )
+
+    def undo_revision(self, source: str, revision_id: str) -> Plan:
+        """Delete a revision, and reopen the one that it closed.
+
+        Raises:
+            SoleRevision: it is the only active one, and none is reopened.
+        """
+        return self._change(source, lambda known: plan_undo(source, known, revision_id))
+
+    def delete_policy(self, source: str) -> None:
+        """Delete a policy with all its revisions."""
+        if not self._storage.delete_policy(_check_encodable(source)):
+            raise _policy_missing(source)
 
     def ping(self) -> None:
         """Check that the registry answers."""

@@ -5,8 +5,8 @@
     policy_revisions:{source}               sorted set  revision ids, by days since the epoch
     policies_all                            set         all sources
 
-Other programs read and write these keys too. A hash always has all fields, and `None` is the empty
-string. A change writes only the fields that it changes.
+Other programs read and write these keys too. A hash always has all fields of the spec, and `None`
+is the empty string. A change writes only the fields that it changes.
 
 If another program makes a hash and its score disagree, the hash is right, and the next change
 corrects the score: days are looked up in the hashes.
@@ -36,7 +36,14 @@ from quinion.model.dates import days_since_epoch
 from quinion.model.policy import Policy, Revision
 from quinion.model.revisions import Plan
 from quinion.store.policies.base import Planner, PolicyStorage
-from quinion.store.policies.rows import Plain, invalid_entry, read_entry, row_of, warn_of_entry
+from quinion.store.policies.rows import (
+    ADDITIONS,
+    Plain,
+    invalid_entry,
+    read_entry,
+    row_of,
+    warn_of_entry,
+)
 
 # Defaults, which an address may override: redis://host:6379/0?socket_timeout=5
 CONNECT_TIMEOUT_S = 1.0
@@ -129,6 +136,20 @@ class RedisStorage(PolicyStorage):
             for revision in plan.written:
                 _write_revision(pipe, before.get(revision.revision_id), revision)
             return plan
+
+        return self._transact(attempt)
+
+    def delete_policy(self, source: str) -> bool:
+        key, index = _policy_key(source), _index_key(source)
+
+        def attempt(pipe: Pipeline) -> bool:
+            pipe.watch(key, index)
+            found = bool(pipe.exists(key))
+            revisions = [_revision_key(source, str(id_)) for id_ in pipe.zrange(index, 0, -1)]
+            pipe.multi()
+            pipe.srem(_SOURCES, source)
+            pipe.delete(key, index, *revisions)
+            return found
 
         return self._transact(attempt)
 
@@ -243,6 +264,7 @@ def _write_revision(pipe: Pipeline, before: Revision | None, after: Revision) ->
     key, row = _revision_key(after.source, after.revision_id), row_of(after)
     if before is None:
         pipe.delete(key)  # the index does not have it: a leftover of a crash
+        row = {name: value for name, value in row.items() if value or name not in ADDITIONS}
     else:  # keep the other fields exactly as another program wrote them
         row = dict(row.items() - row_of(before).items())
     if row:

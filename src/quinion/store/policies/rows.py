@@ -21,6 +21,9 @@ from quinion.errors import InvalidDate, InvalidInput, RegistryUnavailable
 from quinion.model.dates import LAST_DAY, parse_date
 from quinion.model.policy import Policy, PolicyCategory, Revision, RevisionStatus
 
+ADDITIONS = frozenset({"draft", "closed"})
+"""Fields that the spec's hashes do not have. Without a value, they are not stored in Redis."""
+
 Plain = str | int | None
 
 OTHER = "other"
@@ -66,6 +69,8 @@ def warn_of_entry(place: str, why: str) -> None:
 def _plain(value: object) -> Plain:
     if isinstance(value, date):  # datetime is a subclass
         return value.isoformat()
+    if isinstance(value, bool):
+        return int(value) or None
     if value is None or isinstance(value, int):
         return value
     return str(value)
@@ -101,6 +106,10 @@ def _count(text: str) -> int:
     return number
 
 
+def _flag(text: str) -> bool:
+    return text not in ("0", "False", "false")
+
+
 def _moment(text: str) -> datetime:
     moment = datetime.fromisoformat(text)
     return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
@@ -126,6 +135,8 @@ _FIELDS: Mapping[str, tuple[Callable[[str], Any], Any]] = {
     "updated_at": (_moment, None),
     "ingested_at": (_moment, None),
     "error": (str, None),
+    "draft": (_flag, False),
+    "closed": (str, None),
 }
 """Parser of each field, and the value of an empty or omitted field."""
 _EXPECTED = frozenset({"category", "created_at", "updated_at"})

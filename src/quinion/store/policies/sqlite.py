@@ -23,8 +23,8 @@ from quinion.store.policies.rows import Plain, read_entry, row_of, warn_of_entry
 BUSY_TIMEOUT_S = 10.0
 RETRY_S = 0.01
 
-_SCHEMA = """
-BEGIN IMMEDIATE;
+_TABLES = (
+    """
 CREATE TABLE IF NOT EXISTS policies (
     source TEXT PRIMARY KEY,
     title TEXT NOT NULL,
@@ -32,7 +32,9 @@ CREATE TABLE IF NOT EXISTS policies (
     category TEXT NOT NULL,
     created_at TEXT NOT NULL,
     updated_at TEXT NOT NULL
-) STRICT;
+) STRICT
+""",
+    """
 CREATE TABLE IF NOT EXISTS revisions (
     revision_id TEXT NOT NULL,
     source TEXT NOT NULL REFERENCES policies,
@@ -49,12 +51,13 @@ CREATE TABLE IF NOT EXISTS revisions (
     ingested_at TEXT,
     error TEXT,
     PRIMARY KEY (source, revision_id)
-) STRICT;
-PRAGMA user_version=1;
-COMMIT;
-"""
-VERSION = 1
-"""The version of this schema. Files of quinion 0.1 have the same schema with version 0."""
+) STRICT
+""",
+)
+_ADDED = {"draft": "INTEGER", "closed": "TEXT"}
+"""Columns of version 2."""
+VERSION = 2
+"""The version of this schema. Files of quinion 0.1 have the schema of version 1 as version 0."""
 
 # One statement, so it sees one snapshot. A policy without revisions has one row with its name.
 _REVISIONS = """
@@ -103,6 +106,12 @@ class SqliteStorage(PolicyStorage):
             for revision in plan.written:
                 self._insert("REPLACE", "revisions", row_of(revision))
             return plan
+
+    def delete_policy(self, source: str) -> bool:
+        with self._transaction():
+            self._database.execute("DELETE FROM revisions WHERE source = ?", (source,))
+            deleted = self._database.execute("DELETE FROM policies WHERE source = ?", (source,))
+            return deleted.rowcount == 1
 
     def close(self) -> None:
         with self._lock:
@@ -162,11 +171,24 @@ def _open(path: Path) -> sqlite3.Connection:
         database.execute("PRAGMA synchronous=FULL")
         database.execute("PRAGMA foreign_keys=ON")
         if version < VERSION:
-            database.executescript(_SCHEMA)
+            _migrate(database)
     except BaseException:
         database.close()
         raise
     return database
+
+
+def _migrate(database: sqlite3.Connection) -> None:
+    """Create the tables or add what is missing; another process may have done so meanwhile."""
+    with database:
+        database.execute("BEGIN IMMEDIATE")
+        for table in _TABLES:
+            database.execute(table)
+        known = {row["name"] for row in database.execute("PRAGMA table_info(revisions)")}
+        for name, kind in _ADDED.items():
+            if name not in known:
+                database.execute(f"ALTER TABLE revisions ADD COLUMN {name} {kind}")
+        database.execute(f"PRAGMA user_version={VERSION}")
 
 
 def _switch_to_log(database: sqlite3.Connection) -> None:

@@ -524,3 +524,89 @@ class TestTheWhole:
                 return await anyio.to_thread.run_sync(lambda: run("check"))
 
         refused(anyio.run(hold), HOME_IN_USE, str(os.getpid()))
+
+
+class TestDrafts:
+    def test_a_draft_is_registered_searched_and_published(
+        self, well: Run, nppf: PolicyRegistry, file: Path
+    ) -> None:
+        made = well(
+            *("revise", "NPPF", "--label", "Draft", "--from", "2026-02-01", "--draft"),
+            *("--file", str(file)),
+        )
+        assert "Registered the draft rev_NPPF_2026_02." in made.out
+        listed = well("revisions", "NPPF").out
+        assert "draft" in listed
+        assert stored() == {"rev_NPPF_2026_02": [0] * 5}
+        published = well("publish", "NPPF", "rev_NPPF_2026_02")
+        assert published.out == (
+            f"rev_NPPF_2026_02 is in force from 2026-02-01. {NEW} ends on 2026-01-31.\n"
+        )
+        assert stored() == {"rev_NPPF_2026_02": [99991231] * 5}
+
+    def test_a_draft_without_text_is_published_with_a_note(
+        self, well: Run, nppf: PolicyRegistry
+    ) -> None:
+        well("revise", "NPPF", "--label", "Draft", "--from", "2026-02-01", "--draft")
+        published = well("publish", "NPPF", "rev_NPPF_2026_02", "--from", "2026-03-01")
+        assert "from 2026-03-01" in published.out
+        assert "no text yet" in published.out
+
+    def test_only_a_draft_can_be_published(self, run: Run, nppf: PolicyRegistry) -> None:
+        refused(run("publish", "NPPF", NEW), WRONG_USE, NEW, "no draft")
+
+
+class TestUndo:
+    def test_the_question_says_what_is_in_force_again(
+        self, run: Run, well: Run, nppf: PolicyRegistry, models: Path
+    ) -> None:
+        asked = run("undo", "NPPF", NEW, typed="n\n")
+        assert asked.status == FAILED
+        assert f"{OLD} is in force from 2023-09-05 again." in asked.err
+        assert len(nppf.list_revisions("NPPF")) == 2
+        done = well("undo", "NPPF", NEW, "--yes")
+        assert done.out == f"Deleted {NEW}. {OLD} is in force from 2023-09-05 again.\n"
+        [reopened] = nppf.list_revisions("NPPF")
+        assert (reopened.revision_id, reopened.effective_to) == (OLD, None)
+
+
+class TestDeletePolicy:
+    def test_a_policy_is_deleted_with_its_revisions_and_texts_after_a_question(
+        self, run: Run, well: Run, registry: PolicyRegistry, file: Path
+    ) -> None:
+        well(*CREATE)
+        well("revise", "NPPF", "--label", "L", "--from", "2023-09-05", "--file", str(file))
+        asked = run("delete", "NPPF", typed="n\n")
+        assert asked.status == FAILED
+        assert "Delete NPPF (The Framework) with 1 revision and all texts?" in asked.err
+        assert list(stored()) == [OLD]
+        done = well("delete", "NPPF", "--yes")
+        assert done.out == "Deleted NPPF with 1 revision.\n"
+        assert registry.list_policies() == []
+        assert stored() == {}
+
+
+def test_a_text_in_force_is_not_superseded_by_a_future_revision(
+    well: Run, nppf: PolicyRegistry
+) -> None:
+    well("revise", "NPPF", "--label", "Future", "--from", "2999-01-01")
+    lines = well("revisions", "NPPF").out.splitlines()
+    [row] = [line for line in lines if NEW in line]
+    assert "active" in row
+    assert "superseded" not in row
+
+
+@pytest.mark.parametrize(
+    ("day", "words"),
+    [
+        ("2020-01-01", "the date is before the first revision (date_before_first_revision)"),
+        ("2024-06-01", "no revision was in force"),
+    ],
+)
+def test_a_reason_is_given_in_words_beside_its_code(
+    well: Run, nppf: PolicyRegistry, day: str, words: str
+) -> None:
+    if day == "2024-06-01":
+        well("edit", "NPPF", OLD, "--to", "2024-01-01")
+    assert words in well("resolve", "NPPF", "--date", day).out
+    assert words in " ".join(well("snapshot", "--date", day).out.replace("│", " ").split())

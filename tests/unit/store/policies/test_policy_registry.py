@@ -16,6 +16,7 @@ from quinion.errors import (
     RevisionOverlap,
     SoleRevision,
 )
+from quinion.model.effective_dates import EffectiveDateResolver
 from quinion.model.policy import (
     SEED_POLICIES,
     PolicyCategory,
@@ -25,7 +26,7 @@ from quinion.model.policy import (
     RevisionStatus,
     RevisionUpdate,
 )
-from quinion.model.revisions import EffectiveDateResolver, Reason
+from quinion.model.revisions import Reason
 from quinion.store.policies import PolicyRegistry, open_registry
 from tests.redis_server import PLACES, RedisServer, redis_server
 
@@ -333,3 +334,110 @@ def test_stored_entries_are_visible_to_the_next_process(
     again = open_registry(tmp_path / "registry.db", address)
     assert contents(again) == contents(nppf)
     again.close()
+
+
+JUNE = RevisionDraft("June 2025", date(2025, 6, 1), as_draft=True)
+
+
+class TestDrafts:
+    def test_a_draft_changes_no_other_revision_and_is_never_in_force(
+        self, nppf: PolicyRegistry
+    ) -> None:
+        before = nppf.list_revisions("NPPF")
+        plan = nppf.create_revision("NPPF", JUNE)
+        assert plan.others == ()
+        draft = nppf.update_revision("NPPF", plan.revision.revision_id, READY)
+        assert (draft.draft, draft.status, draft.chunk_count) == (True, "processing", 73)
+        assert nppf.list_revisions("NPPF") == [draft, *before]
+        found = EffectiveDateResolver(nppf).resolve_for_policy("NPPF", date(2026, 1, 1))
+        assert found.revision == before[0]
+        assert found.unready is None
+
+    def test_a_draft_may_have_the_days_of_another_revision(self, nppf: PolicyRegistry) -> None:
+        same = RevisionDraft("Again", date(2024, 12, 12), as_draft=True)
+        draft = nppf.create_revision("NPPF", same).revision
+        edit = RevisionEdit(effective_from=date(2023, 9, 5))
+        assert nppf.edit_revision("NPPF", draft.revision_id, edit).others == ()
+        later = RevisionDraft("Later", date(2025, 1, 1))
+        [ended] = nppf.create_revision("NPPF", later).others
+        assert ended.revision_id == "rev_NPPF_2024_12"
+
+    def test_a_published_draft_ends_the_revision_before_it(self, nppf: PolicyRegistry) -> None:
+        draft = nppf.create_revision("NPPF", JUNE).revision.revision_id
+        nppf.update_revision("NPPF", draft, READY)
+        plan = nppf.publish_revision("NPPF", draft)
+        assert (plan.revision.draft, plan.revision.status) == (False, "active")
+        [ended] = plan.others
+        assert (ended.effective_to, ended.status) == (date(2025, 5, 31), "superseded")
+        assert nppf.list_revisions("NPPF")[:2] == [plan.revision, ended]
+        found = EffectiveDateResolver(nppf).resolve_for_policy("NPPF", date(2025, 6, 1))
+        assert found.revision == plan.revision
+
+    def test_a_draft_may_be_published_from_another_day(self, nppf: PolicyRegistry) -> None:
+        draft = nppf.create_revision("NPPF", JUNE).revision.revision_id
+        plan = nppf.publish_revision("NPPF", draft, date(2025, 7, 1))
+        assert plan.revision.effective_from == date(2025, 7, 1)
+        assert plan.revision.status == "processing"  # it has no text yet
+
+    def test_a_draft_of_taken_days_is_not_published(self, nppf: PolicyRegistry) -> None:
+        same = RevisionDraft("Again", date(2024, 12, 12), as_draft=True)
+        draft = nppf.create_revision("NPPF", same).revision.revision_id
+        before = nppf.list_revisions("NPPF")
+        with pytest.raises(RevisionOverlap):
+            nppf.publish_revision("NPPF", draft)
+        assert nppf.list_revisions("NPPF") == before
+
+    def test_only_a_draft_is_published(self, nppf: PolicyRegistry) -> None:
+        with pytest.raises(InvalidInput, match="no draft"):
+            nppf.publish_revision("NPPF", "rev_NPPF_2024_12")
+
+
+class TestUndo:
+    def test_the_revision_before_is_open_and_active_again(self, nppf: PolicyRegistry) -> None:
+        plan = nppf.undo_revision("NPPF", "rev_NPPF_2024_12")
+        [reopened] = nppf.list_revisions("NPPF")
+        assert plan.others == (reopened,)
+        assert (reopened.effective_to, reopened.status) == (None, "active")
+
+    def test_a_revision_between_two_others_gives_its_days_back(self, nppf: PolicyRegistry) -> None:
+        nppf.create_revision("NPPF", RevisionDraft("Later", date(2026, 2, 1)))
+        nppf.undo_revision("NPPF", "rev_NPPF_2024_12")
+        later, first = nppf.list_revisions("NPPF")
+        assert (first.effective_to, first.status) == (date(2026, 1, 31), "superseded")
+        nppf.undo_revision("NPPF", later.revision_id)
+        [only] = nppf.list_revisions("NPPF")
+        assert (only.effective_to, only.status) == (None, "active")
+
+    def test_a_published_draft_can_be_undone(self, nppf: PolicyRegistry) -> None:
+        before = nppf.list_revisions("NPPF")
+        draft = nppf.create_revision("NPPF", JUNE).revision.revision_id
+        nppf.publish_revision("NPPF", draft)
+        nppf.undo_revision("NPPF", draft)
+        assert nppf.list_revisions("NPPF") == before
+
+    def test_an_end_that_a_user_set_is_kept(self, registry: PolicyRegistry) -> None:
+        registry.create_policy(NPPF)
+        ended = RevisionDraft("September 2023", date(2023, 9, 5), date(2024, 12, 11))
+        for draft in (ended, DECEMBER):
+            made = registry.create_revision("NPPF", draft).revision
+            registry.update_revision("NPPF", made.revision_id, READY)
+        with pytest.raises(SoleRevision):  # as with `delete`: nothing is reopened
+            registry.undo_revision("NPPF", "rev_NPPF_2024_12")
+        assert len(registry.list_revisions("NPPF")) == 2
+
+
+class TestDeletePolicy:
+    def test_a_policy_goes_with_its_revisions_and_no_other(self, nppf: PolicyRegistry) -> None:
+        other = PolicyDraft("LTN_1_20", "Cycles", PolicyCategory.NATIONAL_GUIDANCE)
+        nppf.create_policy(other)
+        nppf.create_revision("LTN_1_20", RevisionDraft("July 2020", date(2020, 7, 27)))
+        nppf.delete_policy("NPPF")
+        assert [policy.source for policy in nppf.list_policies()] == ["LTN_1_20"]
+        assert set(nppf.list_all_revisions()) == {"LTN_1_20"}
+        nppf.create_policy(NPPF)
+        assert nppf.list_revisions("NPPF") == []
+
+    def test_an_unknown_policy_is_not_deleted(self, registry: PolicyRegistry) -> None:
+        for source in ("NPPF", NOT_UNICODE):
+            with pytest.raises(PolicyMissing):
+                registry.delete_policy(source)

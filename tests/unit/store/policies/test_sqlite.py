@@ -85,7 +85,7 @@ def set_version(path: Path, version: int) -> None:
 
 def test_a_new_file_has_the_schema_version(tmp_path: Path) -> None:
     open_registry(tmp_path / "registry.db").close()
-    assert read_version(tmp_path / "registry.db") == VERSION == 1
+    assert read_version(tmp_path / "registry.db") == VERSION == 2
 
 
 def test_a_file_of_quinion_0_1_keeps_its_rows_and_gets_the_version(tmp_path: Path) -> None:
@@ -95,7 +95,22 @@ def test_a_file_of_quinion_0_1_keeps_its_rows_and_gets_the_version(tmp_path: Pat
     set_version(path, 0)
     with closing(open_registry(path)) as registry:
         assert registry.get_policy("A") == before
-    assert read_version(path) == 1
+    assert read_version(path) == 2
+
+
+def test_a_file_of_version_1_gets_the_columns_of_drafts(tmp_path: Path) -> None:
+    path = tmp_path / "registry.db"
+    with closing(open_registry(path)) as registry:
+        registry.create_policy(POLICY)
+        before = registry.create_revision("A", RevisionDraft("L", date(2024, 1, 1))).revision
+    with closing(sqlite3.connect(path)) as database:
+        for column in ("draft", "closed"):
+            database.execute(f"ALTER TABLE revisions DROP COLUMN {column}")
+    set_version(path, 1)
+    with closing(open_registry(path)) as registry:
+        assert registry.list_revisions("A") == [before]
+        draft = RevisionDraft("D", date(2025, 1, 1), as_draft=True)
+        assert registry.create_revision("A", draft).revision.draft
 
 
 def test_a_file_of_a_newer_quinion_is_refused_and_not_changed(tmp_path: Path) -> None:
@@ -106,7 +121,7 @@ def test_a_file_of_a_newer_quinion_is_refused_and_not_changed(tmp_path: Path) ->
     before = path.read_bytes()
     with pytest.raises(RegistryUnavailable, match="newer quinion") as refused:
         open_registry(path)
-    for part in ("registry.db", "schema 99", "up to 1"):
+    for part in ("registry.db", "schema 99", "up to 2"):
         assert part in refused.value.message
     assert path.read_bytes() == before
     assert [one.name for one in tmp_path.iterdir()] == ["registry.db"]
