@@ -234,12 +234,37 @@ def search(
     budget: Annotated[
         int | None, typer.Option(help="Return as many results as fit into this many tokens.")
     ] = None,
+    day: Annotated[
+        str | None,
+        typer.Option(
+            "--date",
+            metavar="YYYY-MM-DD",
+            help="Search only policy texts that were in force on this day.",
+        ),
+    ] = None,
+    policy: Annotated[
+        list[str] | None,
+        typer.Option("--policy", "-p", help="Search only this policy, e.g. NPPF; repeatable."),
+    ] = None,
+    server: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--server",
+            "-s",
+            help="Search only this server; repeatable.",
+            autocompletion=_name_servers,
+        ),
+    ] = None,
     limit: Annotated[int, typer.Option("--limit", "-n", help="Maximum number of results.")] = 10,
     json: Json = False,
 ) -> None:
-    """Search ingested documents and indexed folders with semantic search.
+    """Search documents, policies, indexed folders and the library with semantic search.
+
+    A passage that several servers have is shown once.
 
     Example: quinion search "cycle parking provision" --application-ref 25/01178/REM
+
+    Example: quinion search "affordable housing" --date 2024-03-15 --policy NPPF
 
     Example: quinion search "retry with backoff" --filter file_format=code --filter source_file~http
     """
@@ -253,6 +278,9 @@ def search(
             document_types=document_type,
             filters=condition,
             budget=budget,
+            day=day,
+            policies=policy,
+            servers=server,
             limit=limit,
             as_json=json,
         )

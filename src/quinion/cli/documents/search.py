@@ -1,20 +1,24 @@
-"""`quinion search`: semantic search with the page or lines to cite.
+"""`quinion search`: semantic search of all servers, with the page or lines to cite.
 
-Searches both the Document Store and DocVec, unless an option applies to only one of them.
+Documents, policies, indexed files and the library are searched, unless an option applies to one
+of them only.
 """
 
 import json
 import re
+from collections.abc import Mapping, Sequence
+from contextlib import AsyncExitStack
 
 import anyio
 import typer
-from rich.console import Console
-from rich.text import Text
 
+from quinion.cli.documents.search_results import merge_results, print_results
 from quinion.cli.report import fail
 from quinion.cli.server_client import Answer, call, connect
 from quinion.errors import InvalidInput
-from quinion.servers import document_store, docvec
+from quinion.model.dates import parse_date
+from quinion.search.query import check_query
+from quinion.servers import doclibrary, document_store, docvec, policy_kb
 from quinion.servers.docvec.filters import FIELDS, NUMBER_FIELDS
 from quinion.settings import Settings
 
@@ -30,6 +34,13 @@ _OPERATORS = {
 _CONDITION = re.compile(r"\s*(\w+)\s*(>=|<=|!=|=|>|<|~)\s*(.*?)\s*", re.DOTALL)
 
 
+SEARCHED = (document_store.NAME, policy_kb.NAME, docvec.NAME, doclibrary.NAME)
+"""Servers that can be searched, in the order of the answers."""
+
+Request = tuple[str, Answer]
+"""A tool and its arguments."""
+
+
 def run(
     settings: Settings,
     query: str,
@@ -38,49 +49,100 @@ def run(
     document_types: list[str] | None,
     filters: list[str] | None,
     budget: int | None,
+    day: str | None,
+    policies: list[str] | None,
+    servers: list[str] | None,
     limit: int,
     as_json: bool,
 ) -> int:
     """Search and print the results; return 1 on failure."""
-    of_documents = bool(application_ref or document_types)
-    of_files = bool(filters) or budget is not None
-    if of_documents and of_files:
-        raise InvalidInput(
-            "--application-ref and --document-type apply to the Document Store, --filter and "
-            "--budget to indexed folders. Use options of only one of them."
-        )
-    answers: dict[str, Answer] = {}
-    if not of_files:
-        arguments: Answer = {"query": query, "max_results": limit}
-        if application_ref is not None:
-            arguments["application_ref"] = application_ref
-        if document_types:
-            arguments["document_types"] = document_types
-        answers[document_store.NAME] = anyio.run(
-            _call, settings, document_store.NAME, "search_application_docs", arguments
-        )
-    if not of_documents:
-        answers[docvec.NAME] = anyio.run(
-            _call, settings, docvec.NAME, *_files_request(query, filters, budget, limit)
-        )
+    check_query(query)
+    options = {
+        document_store.NAME: (
+            "--application-ref, --document-type",
+            application_ref,
+            document_types,
+        ),
+        docvec.NAME: ("--filter, --budget", filters, budget),
+        policy_kb.NAME: ("--date, --policy", day, policies),
+    }
+    requests: dict[str, Request] = {
+        document_store.NAME: _documents_request(query, application_ref, document_types, limit),
+        policy_kb.NAME: _policies_request(query, day, policies, limit),
+        docvec.NAME: _files_request(query, filters, budget, limit),
+        doclibrary.NAME: ("search_documents", {"query": query, "limit": min(limit, 50)}),
+    }
+    asked = _choose_servers(options, servers or [])
+    answers = anyio.run(_call, settings, {name: requests[name] for name in asked})
     failures = [text for text in map(_failure, answers.values()) if text]
     if as_json:
         typer.echo(json.dumps(answers, indent=2, ensure_ascii=False))
-    else:
-        _print_results(answers, limit)
-        for text in failures:
-            fail(text)
+        return int(bool(failures))
+    if passages := merge_results(answers)[:limit]:
+        print_results(passages)
+    elif not failures:
+        _print_nothing(answers)
+    for text in failures:
+        fail(text)
     return int(bool(failures))
 
 
-async def _call(settings: Settings, server: str, tool: str, arguments: Answer) -> Answer:
-    async with connect(settings, server) as client:
-        return await call(client, tool, arguments)
+def _choose_servers(
+    options: Mapping[str, tuple[str, object, object]], servers: Sequence[str]
+) -> list[str]:
+    """Choose the servers that are named, or to which the given options apply; else all."""
+    if unknown := sorted(set(servers) - set(SEARCHED)):
+        raise InvalidInput(
+            f"{', '.join(unknown)} cannot be searched. The servers are: {', '.join(SEARCHED)}."
+        )
+    meant = [name for name, (_, *values) in options.items() if any(_is_given(v) for v in values)]
+    if len(meant) > 1:
+        named = "; ".join(f"{options[name][0]} apply to {name}" for name in meant)
+        raise InvalidInput(f"{named}. Use options of only one server.")
+    if meant and servers and set(servers) != set(meant):
+        raise InvalidInput(f"{options[meant[0]][0]} apply to {meant[0]} only, not to --server.")
+    return [name for name in SEARCHED if name in (meant or servers or SEARCHED)]
+
+
+def _is_given(value: object) -> bool:
+    return value is not None and value != []
+
+
+async def _call(settings: Settings, requests: Mapping[str, Request]) -> dict[str, Answer]:
+    """Call the tools one after the other; all share the engine that the first call opens."""
+    answers = {}
+    async with AsyncExitStack() as stack:
+        for name, (tool, arguments) in requests.items():
+            client = await stack.enter_async_context(connect(settings, name))
+            answers[name] = await call(client, tool, arguments)
+    return answers
+
+
+def _documents_request(
+    query: str, application_ref: str | None, document_types: list[str] | None, limit: int
+) -> Request:
+    arguments: Answer = {"query": query, "max_results": limit}
+    if application_ref is not None:
+        arguments["application_ref"] = application_ref
+    if document_types:
+        arguments["document_types"] = document_types
+    return "search_application_docs", arguments
+
+
+def _policies_request(
+    query: str, day: str | None, policies: list[str] | None, limit: int
+) -> Request:
+    arguments: Answer = {"query": query, "n_results": limit}
+    if day is not None:
+        arguments["effective_date"] = parse_date(day).isoformat()
+    if policies:
+        arguments["sources"] = policies
+    return "search_policy", arguments
 
 
 def _files_request(
     query: str, filters: list[str] | None, budget: int | None, limit: int
-) -> tuple[str, Answer]:
+) -> Request:
     if budget is not None:
         if filters:
             raise InvalidInput("--budget and --filter cannot be used together.")
@@ -116,54 +178,13 @@ def _failure(answer: Answer) -> str:
     if answer.get("success") is False:
         reason = answer["details"].get("reason")
         return f"{answer['error']}: {reason}" if reason else str(answer["error"])
+    if "status" not in answer and "success" not in answer and "error" in answer:  # the library
+        return str(answer["error"]).removeprefix("Error: ")
     return ""
 
 
-def _print_results(answers: dict[str, Answer], limit: int) -> None:
-    found = [
-        *map(_of_document, answers.get(document_store.NAME, {}).get("results", [])),
-        *map(_of_file, (answers.get(docvec.NAME, {}).get("data") or {}).get("results", [])),
-    ]
-    console = Console()
-    if not found:
-        console.print(
-            "No results. To add documents, see `quinion index --help` and `quinion ingest --help`."
-        )
-    found.sort(key=lambda result: -result[0])
-    for place, (score, title, where, text) in enumerate(found[:limit], 1):
-        console.print(
-            Text.assemble(
-                (f"{place}. {title}", "bold"),
-                f", {where}" if where else "",
-                (f"   {score:.2f}", "cyan"),
-            )
-        )
-        console.print(Text("   " + " ".join(text.split())))
-
-
-def _of_document(result: Answer) -> tuple[float, str, str, str]:
-    metadata = result["metadata"]
-    where = (
-        f"page {metadata['page_numbers'].replace(',', ', ')}"
-        f"   {metadata['application_ref']} · {metadata['document_type']}"
-    )
-    return result["relevance_score"], metadata["source_file"], where, result["text"]
-
-
-def _of_file(result: Answer) -> tuple[float, str, str, str]:
-    metadata = result["metadata"]
-    parts = [
-        f"page {metadata['page_number']}" if "page_number" in metadata else "",
-        f"lines {metadata['start_line']}-{metadata['end_line']}"
-        if "start_line" in metadata
-        else "",
-        f"slide {metadata['slide']}" if "slide" in metadata else "",
-        f"sheet {metadata['sheet']}, rows {metadata['start_row']}-{metadata['end_row']}"
-        if "sheet" in metadata
-        else "",
-        f"message “{metadata['message']}”" if "message" in metadata else "",
-        metadata.get("header_path", ""),
-        ".".join(filter(None, (metadata.get("class_name"), metadata.get("function_name")))),
-    ]
-    where = "   ".join(part for part in parts if part)
-    return result["score"], metadata["source_file"], where, result["content"]
+def _print_nothing(answers: Mapping[str, Answer]) -> None:
+    """Say that nothing was found, with the hint of a server or how to add documents."""
+    hints = [answer["hint"] for answer in answers.values() if answer.get("hint")]
+    adding = "To add documents, see `quinion index --help` and `quinion ingest --help`."
+    typer.echo(f"No results. {' '.join(hints) or adding}")

@@ -102,10 +102,6 @@ def test_searches_are_narrowed_by_filters_and_by_a_budget(quinion: Run, library:
         assert names == {name}, condition
     within = found("--budget", "60")
     assert 0 < sum(result["token_count"] for result in within) <= 60
-    # Both stores are searched by default.
-    both = quinion("search", "bird", "--json").json
-    assert set(both) == {"document-store", "docvec"}
-    assert both["document-store"]["results"] == []
     nothing = quinion("search", "bird", "--filter", "source_file=/nowhere.md")
     assert (nothing.status, nothing.out.startswith("No results.")) == (0, True)
 
