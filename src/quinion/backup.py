@@ -4,10 +4,12 @@ Excluded are files that can be rebuilt (the mirror, the models, page images) and
 the home (a registry in Redis).
 """
 
+import json
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -17,11 +19,13 @@ from quinion.errors import InvalidInput, StoreUnavailable
 from quinion.settings import Settings
 from quinion.store.archive import copy_database, lock_databases, unpack_archive, write_archive
 from quinion.store.base import VectorStore
-from quinion.store.factory import STORE, StorePlace
+from quinion.store.factory import RESTORING, STORE, StorePlace
 
 BACKUPS = "backups"
 EXCLUDED_FOLDERS = frozenset({BACKUPS, STORE, "chroma", "models", "pictures"})
 """Folders of a home that are not copied; the store has its own method for that."""
+UNPACKED = "restoring-"
+"""Name prefix of the folder into which an archive is unpacked."""
 EXCLUDED_PREFIXES = ("engine.", "copying-")
 """Name prefixes of temporary and runtime files."""
 DATABASES = ".db"
@@ -64,26 +68,57 @@ def back_up(settings: Settings, store: VectorStore) -> Path:
 def restore(place: StorePlace, file: Path) -> dict[str, Any]:
     """Restore an archive into an empty home, whose lock the caller holds.
 
+    An interrupted restore leaves a home that is refused (`home.check_restored`), and can be
+    repeated: what it had moved is deleted first.
+
     Raises:
         InvalidInput: the home is not empty, or the archive is damaged.
     """
     home = place.home
     if place.folder is None:
         raise InvalidInput("The store is in memory: set CHROMA_PERSIST_DIR to a folder.")
+    _clear_interrupted(home)
     _check_empty(place)
-    with tempfile.TemporaryDirectory(dir=home, prefix="restoring-") as name:
+    with tempfile.TemporaryDirectory(dir=home, prefix=UNPACKED) as name:
         copies = Path(name)
         manifest = unpack_archive(file, copies)
-        if (copies / STORE).exists():
-            # The store is moved last, so that an interrupted restore leaves no complete home.
-            parts = [path for path in copies.iterdir() if path.name != STORE]
-        else:
-            parts = list(copies.iterdir())  # from quinion 0.1: migrated at first use
-        for path in parts:
-            shutil.move(path, home / path.name)
-        if (copies / STORE).exists():
-            shutil.move(copies / STORE, place.folder)
+        # A backup of quinion 0.1 has no store: it is migrated at first use.
+        moves = {
+            path: place.folder if path.name == STORE else home / path.name
+            for path in copies.iterdir()
+        }
+        _check_absent(moves.values())
+        _note_moves(home, list(moves.values()))
+        for path, target in moves.items():
+            shutil.move(path, target)
+        (home / RESTORING).unlink()
     return manifest
+
+
+def _note_moves(home: Path, targets: Sequence[Path]) -> None:
+    """Write down what is moved, on the disk before the first move."""
+    with (home / RESTORING).open("w", encoding="utf-8") as file:
+        json.dump([os.path.relpath(target, home) for target in targets], file)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def _clear_interrupted(home: Path) -> None:
+    """Delete what an interrupted restore left.
+
+    Only the paths that it noted are deleted: they did not exist before it, and a home in this
+    state cannot be used.
+    """
+    note = home / RESTORING
+    targets = []
+    with suppress(FileNotFoundError, ValueError):  # ValueError: killed while it wrote the note
+        targets = [home / target for target in json.loads(note.read_bytes())]
+    for path in (*targets, *home.glob(f"{UNPACKED}*")):
+        if path.is_dir():
+            shutil.rmtree(path)
+        else:
+            path.unlink(missing_ok=True)
+    note.unlink(missing_ok=True)
 
 
 def _copy_home(home: Path, copies: Path, chroma: Path | None) -> None:
@@ -138,8 +173,11 @@ def _list_excluded(settings: Settings) -> list[str]:
 def _check_empty(place: StorePlace) -> None:
     assert place.folder is not None
     home = place.home
-    kept = [place.folder, home / "policies.db", home / "library", home / "ledger"]
-    for path in kept:
+    _check_absent([place.folder, home / "policies.db", home / "library", home / "ledger"])
+
+
+def _check_absent(paths: Iterable[Path]) -> None:
+    for path in paths:
         if path.exists():
             raise InvalidInput(
                 f"{path} already exists, and a backup can be restored into an empty home only. "

@@ -24,7 +24,7 @@ from quinion.embed.local.runtimes import Numerics
 from quinion.embed.truncated import Truncated
 from quinion.errors import BadSetting
 from quinion.extract.ocr.languages import DEFAULT, advise, find_missing
-from quinion.home import hold_home, store_place
+from quinion.home import check_restored, hold_home, store_place
 from quinion.settings import Settings
 from quinion.store.base import Selector, VectorStore
 from quinion.store.collections import Collections
@@ -152,6 +152,7 @@ async def open_engine(settings: Settings) -> AsyncIterator[Engine]:
     await in_thread(check_ocr_languages, settings)
     async with AsyncExitStack() as stack:
         lock = stack.enter_context(hold_home(settings))
+        check_restored(settings.home)
         model = LocalEmbedder(
             settings.models,
             settings.model_dir,

@@ -9,7 +9,7 @@ from pathlib import Path
 from quinion import __version__
 from quinion.errors import BadSetting
 from quinion.settings import Settings
-from quinion.store.factory import STORE, StorePlace
+from quinion.store.factory import RESTORING, STORE, StorePlace
 from quinion.store.lock import FolderLock, hold
 
 log = logging.getLogger(__name__)
@@ -63,6 +63,19 @@ def hold_home(settings: Settings) -> Iterator[FolderLock]:
             with suppress(BadSetting):
                 stack.enter_context(hold(place.target, __version__))
         yield lock
+
+
+def check_restored(home: Path) -> None:
+    """Refuse a home into which a backup was restored only in part.
+
+    Raises:
+        BadSetting: the restore was interrupted.
+    """
+    if (home / RESTORING).exists():
+        raise BadSetting(
+            f"{home} has only a part of a backup, because its restore was interrupted. Run "
+            "quinion restore with the backup again."
+        )
 
 
 def make_private(home: Path) -> None:

@@ -1,6 +1,7 @@
 """Backup: a consistent snapshot of a home during writes."""
 
 import lzma
+import shutil
 import tarfile
 from functools import partial
 from pathlib import Path
@@ -13,7 +14,7 @@ from quinion.backup import restore
 from quinion.concurrency import in_thread
 from quinion.embed.local.weights import prepare
 from quinion.engine import Engine, open_engine
-from quinion.errors import InvalidInput
+from quinion.errors import BadSetting, InvalidInput
 from quinion.home import hold_home, store_place
 from quinion.model.record import Record
 from quinion.servers.registry import CATALOG
@@ -21,6 +22,7 @@ from quinion.settings import Settings
 from quinion.store.base import Selector
 from quinion.store.chroma.replicator import NOT_FILLED
 from quinion.store.collections import Write
+from quinion.store.factory import RESTORING
 from tests import home_v1
 from tests.home_v1 import FIXTURES
 
@@ -111,6 +113,61 @@ async def test_a_home_that_is_not_empty_is_left_alone(tmp_path: Path) -> None:
         file = await engine.back_up()
     with pytest.raises(InvalidInput, match="empty home only"):
         restore(store_place(settings), file)
+
+
+@pytest.mark.parametrize("moves_done", [0, 1, 2])
+async def test_an_interrupted_restore_can_be_repeated(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, moves_done: int
+) -> None:
+    home = tmp_path / "home"
+    settings = Settings(home=home, chroma_dir=home / "chroma", mirror="off")
+    async with open_engine(settings) as engine:
+        await engine.collections.write(partial(write_document, "a", 0, 1))
+        (home / "library").mkdir()
+        (home / "library" / "original").write_text("kept")
+        file = await engine.back_up()
+    restored = Settings(home=tmp_path / "restored", chroma_dir=tmp_path / "volume", mirror="off")
+    restored.home.mkdir()
+    (restored.home / "own notes").write_text("not of quinion")
+    move, left = shutil.move, moves_done
+
+    def killed(source: Path, target: Path) -> None:
+        nonlocal left
+        if not left:
+            raise KeyboardInterrupt
+        left -= 1
+        move(source, target)
+
+    monkeypatch.setattr(shutil, "move", killed)
+    if moves_done < 2:
+        with pytest.raises(KeyboardInterrupt):
+            restore(store_place(restored), file)
+    else:  # killed before the note is deleted
+        restore(store_place(restored), file)
+        (restored.home / RESTORING).write_text('["library", "../volume/store"]')
+        (restored.home / "restoring-abc").mkdir()
+    monkeypatch.undo()
+    with pytest.raises(BadSetting, match="restore was interrupted"):
+        async with open_engine(restored):
+            pass
+    restore(store_place(restored), file)
+    names = {path.name for path in restored.home.iterdir()} - {"engine.lock"}
+    assert names == {"library", "own notes"}
+    async with open_engine(restored) as engine:
+        assert await engine.collections.count(Selector.everything("things")) == SIZE
+
+
+async def test_a_note_cut_short_deletes_nothing(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    settings = Settings(home=home, chroma_dir=home / "chroma", mirror="off")
+    async with open_engine(settings) as engine:
+        await engine.collections.write(partial(write_document, "a", 0, 1))
+        file = await engine.back_up()
+    (home / RESTORING).write_text('["sto')
+    with pytest.raises(InvalidInput, match="empty home only"):
+        restore(store_place(settings), file)
+    async with open_engine(settings) as engine:
+        assert await engine.collections.count(Selector.everything("things")) == SIZE
 
 
 async def test_files_missing_from_a_backup_are_reported(tmp_path: Path) -> None:

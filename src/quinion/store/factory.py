@@ -11,6 +11,8 @@ from quinion.store.embedded.store import EmbeddedStore
 
 STORE = "store"
 """The folder of the store: in the home, or in the folder that CHROMA_PERSIST_DIR names."""
+RESTORING = "restoring.json"
+"""File in a home that lists what a restore moves into it, until it is complete."""
 REBUILT = ".rebuilt"
 """Name suffix of a rebuilt store until the damaged one has been moved aside."""
 

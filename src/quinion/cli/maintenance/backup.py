@@ -16,6 +16,7 @@ from quinion.home import hold_home, store_place
 from quinion.servers import document_store
 from quinion.settings import Settings
 from quinion.store.archive import MANIFEST
+from quinion.store.factory import StorePlace
 
 
 def run_backup(settings: Settings, file: Path, *, as_json: bool) -> int:
@@ -38,13 +39,26 @@ def run_restore(settings: Settings, file: Path, *, as_json: bool) -> int:
     """Restore an archive into an empty home."""
     if not file.is_file():
         raise InvalidInput(f"File not found: {file}.")
+    place = store_place(settings)
     with hold_home(settings):
-        manifest = restore(store_place(settings), file)
+        manifest = restore(place, file)
     lines = [f"{settings.home}: restored as it was on {manifest['made']}."]
     lines += [f"Not in the backup: {one}" for one in manifest["not_included"]]
-    lines.append("The Chroma mirror is rebuilt at the next use. To check, run: quinion verify")
+    lines.append(_say_what_is_next(place))
     print_result(as_json, {"home": settings.home, **manifest}, "\n".join(lines))
     return 0
+
+
+def _say_what_is_next(place: StorePlace) -> str:
+    assert place.folder is not None
+    if not place.folder.exists():
+        return "Next: the first command or server that uses this home converts it from quinion 0.1."
+    if place.target:
+        return (
+            "Next: the first command or server that uses this home fills the Chroma mirror in the "
+            "background; searches do not wait for it."
+        )
+    return "Next: nothing. The home can be used; quinion verify checks it."
 
 
 async def _back_up(settings: Settings) -> Path:

@@ -30,10 +30,12 @@ _COMPARABLE = 2
 @contextmanager
 def open_policies() -> Iterator["PolicyRegistry"]:
     """Open the policy registry for the duration of the block."""
+    from quinion.home import check_restored
     from quinion.servers.policy_kb import REGISTRY_FILE
     from quinion.store.policies import open_registry
 
     settings = Settings.from_environment()
+    check_restored(settings.home)
     settings.home.mkdir(mode=0o700, parents=True, exist_ok=True)
     registry = open_registry(settings.home / REGISTRY_FILE, settings.redis_url)
     try:

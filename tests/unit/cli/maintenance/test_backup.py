@@ -54,6 +54,29 @@ def test_a_home_is_backed_up_and_restored_elsewhere(
     assert ask(quinion) == answers
 
 
+@pytest.mark.parametrize(
+    ("mirror", "words"), [("on", "fills the Chroma mirror"), ("off", "Next: nothing.")]
+)
+def test_a_restore_says_in_one_line_what_happens_next(
+    filled: Path,
+    quinion: Run,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    mirror: str,
+    words: str,
+) -> None:
+    file = tmp_path / "backup.tar"
+    assert quinion("backup", str(file)).status == 0
+    restored = tmp_path / "restored"
+    monkeypatch.setenv("QUINION_HOME", str(restored))
+    monkeypatch.setenv("CHROMA_PERSIST_DIR", str(restored / "chroma"))
+    monkeypatch.setenv("QUINION_MIRROR", mirror)
+    ended = quinion("restore", str(file))
+    assert ended.status == 0, ended.err
+    [line] = [line for line in ended.out.splitlines() if line.startswith("Next: ")]
+    assert words in line
+
+
 @pytest.mark.slow
 def test_a_home_whose_store_is_on_a_volume_is_backed_up_and_restored(
     home: Path, quinion: Run, tmp_path: Path, models: Path, monkeypatch: pytest.MonkeyPatch
