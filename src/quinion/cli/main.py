@@ -12,6 +12,7 @@ import typer
 from typer.core import TyperGroup
 
 from quinion import __version__
+from quinion.cli.help_types import use_familiar_types
 from quinion.cli.options import Json, override
 from quinion.cli.report import run_reporting
 from quinion.settings import Settings
@@ -33,6 +34,9 @@ MODULES = {
     "model": "maintenance.model",
 }
 """Groups whose module is not the package of the same name."""
+
+
+use_familiar_types()
 
 
 class _Commands(TyperGroup):

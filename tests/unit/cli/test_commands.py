@@ -53,6 +53,19 @@ def test_every_option_and_argument_is_explained(words: str) -> None:
         assert parameter.help, f"{words}: {parameter.name}"
 
 
+@pytest.mark.parametrize("words", COMMANDS)
+def test_help_shows_types_as_other_programs_do(quinion: Run, words: str) -> None:
+    ended = quinion(*words.split(), "--help")
+    assert ended.status == 0
+    for written in ("<bool>", "<str>", "<int>", "<path>", "list[", "{"):
+        assert written not in ended.out
+
+
+@pytest.mark.parametrize("words", ["ingest", "index", "library add"])
+def test_a_list_of_paths_is_shown_as_such(quinion: Run, words: str) -> None:
+    assert f"quinion {words} [OPTIONS] PATH... " in quinion(*words.split(), "--help").out
+
+
 def test_every_exit_status_is_explained() -> None:
     assert set(EXIT_CODES.values()) <= set(EXIT_MEANINGS)
 

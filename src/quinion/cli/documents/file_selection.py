@@ -1,6 +1,7 @@
-"""Files selected by a list of files and folders."""
+"""Files selected by a list of files and folders, and files skipped because of their type."""
 
-from collections.abc import Collection, Iterable
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
 
 from quinion.errors import FileMissing
@@ -25,11 +26,35 @@ def find_documents(paths: Iterable[Path], extensions: Collection[str]) -> list[P
     return list(found)
 
 
-def _below(folder: Path, extensions: Collection[str]) -> list[Path]:
-    return sorted(
+def describe_skipped(
+    paths: Iterable[Path], extensions: Collection[str], *, recursive: bool = True
+) -> str:
+    """Count the files in the named folders that have another type; empty if there are none.
+
+    Returns a text such as `4 files skipped because of their type: 3 .docx, 1 without extension`.
+    """
+    skipped = {
         path
-        for path in folder.rglob("*")
-        if path.suffix.lower() in extensions
-        and path.is_file()
-        and not any(part.startswith(".") for part in path.relative_to(folder).parts)
-    )
+        for folder in paths
+        if folder.is_dir()
+        for path in _files(folder.absolute(), recursive=recursive)
+        if path.suffix.lower() not in extensions
+    }
+    counts = Counter(path.suffix.lower() or "without extension" for path in skipped)
+    if not counts:
+        return ""
+    named = ", ".join(f"{count} {kind}" for kind, count in counts.most_common())
+    if len(skipped) == 1:
+        return f"1 file skipped because of its type: {named}"
+    return f"{len(skipped)} files skipped because of their type: {named}"
+
+
+def _below(folder: Path, extensions: Collection[str]) -> list[Path]:
+    return sorted(path for path in _files(folder) if path.suffix.lower() in extensions)
+
+
+def _files(folder: Path, *, recursive: bool = True) -> Iterator[Path]:
+    for path in folder.rglob("*") if recursive else folder.iterdir():
+        is_hidden = any(part.startswith(".") for part in path.relative_to(folder).parts)
+        if not is_hidden and path.is_file():
+            yield path

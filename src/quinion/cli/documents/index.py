@@ -13,6 +13,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Column, Table
 
+from quinion.cli.documents.file_selection import describe_skipped
 from quinion.cli.progress import Bars
 from quinion.cli.report import fail, warn
 from quinion.cli.server_client import Answer, call, connect
@@ -124,6 +125,9 @@ async def _update_index(
         typer.echo(json.dumps({**report, "pruned": pruned}, indent=2, ensure_ascii=False))
     else:
         _print_report(answers, pruned)
+        skipped = "" if only_changes else describe_skipped(paths, INDEXED, recursive=recursive)
+        if skipped:
+            typer.echo(skipped)
     return any(not a["success"] or a["data"].get("errors") for a in answers.values())
 
 

@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Column, Table
 
-from quinion.cli.documents.file_selection import find_documents
+from quinion.cli.documents.file_selection import describe_skipped, find_documents
 from quinion.cli.progress import Bars
 from quinion.cli.report import warn
 from quinion.cli.server_client import Answer, call, connect
@@ -37,10 +37,12 @@ def run(
 ) -> int:
     """Ingest the files and print a report; return 1 if any file failed."""
     files = find_documents(paths, EXTENSIONS)
+    skipped = describe_skipped(paths, EXTENSIONS)
     if not files:
         raise InvalidInput(
             f"No supported document in {', '.join(map(str, paths))}. "
             f"Supported extensions: {', '.join(sorted(EXTENSIONS))}."
+            f"{' ' * bool(skipped)}{skipped}"
         )
     arguments: Answer = {"application_ref": application_ref, "replace": replace}
     if document_type is not None:
@@ -51,6 +53,8 @@ def run(
     else:
         _print_table([(file.name, answers[file]) for file in files])
         _print_versions([(file.name, answers[file]) for file in files], replace)
+        if skipped:
+            typer.echo(skipped)
     return int(any(answer["status"] == "error" for answer in answers.values()))
 
 

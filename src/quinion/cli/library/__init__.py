@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from quinion.cli.documents.file_selection import find_documents
+from quinion.cli.documents.file_selection import describe_skipped, find_documents
 from quinion.cli.options import Json, Yes, confirm, print_json, print_result
 from quinion.cli.report import fail, warn
 from quinion.errors import InvalidInput, QuinionError
+from quinion.model.element import ElementType
 
 if TYPE_CHECKING:
     from quinion.cli.server_client import Answer
@@ -51,6 +52,8 @@ def add(
     else:
         for file, answer in answers.items():
             _print_added(file, answer)
+        if skipped := describe_skipped(paths, EXTENSIONS):
+            typer.echo(skipped)
     raise typer.Exit(int(any("error" in answer for answer in answers.values())))
 
 
@@ -103,9 +106,7 @@ def show(
     if json:
         print_json(answer)
     else:
-        for name, value in answer.items():
-            if value not in ("", None):
-                typer.echo(f"{name}: {value}")
+        _print_details(answer)
     if out is not None:
         picture = calls.fetch_picture(slug, label, page)
         with _write_errors(out):
@@ -114,10 +115,16 @@ def show(
 
 
 @app.command()
-def elements(slug: Slug, json: Json = False) -> None:
+def elements(
+    slug: Slug,
+    kind: Annotated[
+        ElementType | None, typer.Option("--type", "-t", help="List only this type.")
+    ] = None,
+    json: Json = False,
+) -> None:
     """List the figures, tables and equations of a document.
 
-    Example: quinion library elements usgs_snyder
+    Example: quinion library elements usgs_snyder --type figure
     """
     from rich.console import Console
     from rich.markup import escape
@@ -125,7 +132,7 @@ def elements(slug: Slug, json: Json = False) -> None:
 
     from quinion.cli.library import calls
 
-    found = calls.list_elements(slug)
+    found = [one for one in calls.list_elements(slug) if kind in (None, one["element_type"])]
     if json:
         print_json(found)
         return
@@ -133,7 +140,8 @@ def elements(slug: Slug, json: Json = False) -> None:
     for one in found:
         row = (one["element_label"], one["element_type"], str(one["page_number"]), one["caption"])
         table.add_row(*map(escape, row))
-    Console().print(table if found else "The document has no figures, tables or equations.")
+    missing = f"elements of type {kind}" if kind else "figures, tables or equations"
+    Console().print(table if found else f"The document has no {missing}.")
 
 
 @app.command()
@@ -203,6 +211,27 @@ def _write_errors(path: Path) -> Iterator[None]:
         yield
     except OSError as error:
         raise QuinionError(f"{path} cannot be written ({error.strerror or error}).") from error
+
+
+def _print_details(answer: "Answer") -> None:
+    """Print a table with one row per field; a list or mapping is written out."""
+    from rich.console import Console
+    from rich.table import Column, Table
+    from rich.text import Text
+
+    table = Table(Column(style="bold"), Column(overflow="fold"), show_header=False)
+    for name, value in answer.items():
+        if shown := _format_value(value):
+            table.add_row(Text(name.replace("_", " ")), Text(shown))
+    Console().print(table)
+
+
+def _format_value(value: object) -> str:
+    if isinstance(value, dict):
+        return ", ".join(f"{count} {kind}" for kind, count in value.items() if count)
+    if isinstance(value, list):
+        return ", ".join(map(str, value))
+    return "" if value is None else str(value)
 
 
 def _print_added(file: Path, answer: "Answer") -> None:

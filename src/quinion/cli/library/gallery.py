@@ -5,11 +5,15 @@ The folder is written under a temporary name and renamed when complete.
 
 import re
 import shutil
+import struct
+from collections.abc import Iterable
 from html import escape
 from pathlib import Path
 from tempfile import mkdtemp
 from types import TracebackType
 from typing import Any, Self
+
+PNG = b"\x89PNG\r\n\x1a\n"
 
 _PAGE = """\
 <!doctype html>
@@ -24,10 +28,20 @@ _PAGE = """\
   img {{ max-width: 100%; height: auto; }}
   figcaption {{ margin-bottom: .75rem; }}
   .page {{ color: #666; }}
+  nav {{ columns: 16rem; }}
+  nav section {{ break-inside: avoid; }}
+  nav h2 {{ font-size: 1rem; margin: 0 0 .25rem; }}
+  nav ul {{ margin: 0 0 1rem; padding-left: 1.25rem; }}
   pre {{ overflow-x: auto; background: #f6f6f6; padding: .75rem; }}
 </style>
 <h1>{title}</h1>
 <p>{count} elements</p>
+<nav aria-label="By type">
+{by_type}
+</nav>
+<nav aria-label="By page">
+{by_page}
+</nav>
 {figures}
 </html>
 """
@@ -35,8 +49,16 @@ _FIGURE = """\
 <figure id="{name}">
 <figcaption><strong>{label}</strong> <span class="page">{type}, page {page}</span><br>
 {caption}</figcaption>
-<a href="{name}.png"><img src="{name}.png" alt="{label}" loading="lazy"></a>
+<a href="{name}.png"><img src="{name}.png" alt="{label}" loading="lazy" decoding="async"{size}></a>
 {extra}</figure>
+"""
+
+
+_GROUP = """\
+<section><h2>{title}</h2>
+<ul>
+{links}
+</ul></section>
 """
 
 
@@ -48,6 +70,8 @@ class Gallery:
         self._title = title
         self._figures: list[str] = []
         self._names: set[str] = set()
+        self._by_type: dict[str, list[str]] = {}
+        self._by_page: dict[int, list[str]] = {}
 
     def __enter__(self) -> Self:
         self._folder.parent.mkdir(parents=True, exist_ok=True)
@@ -64,7 +88,13 @@ class Gallery:
             shutil.rmtree(self._scratch, ignore_errors=True)
             return
         page = _PAGE.format(
-            title=escape(self._title), count=len(self._figures), figures="\n".join(self._figures)
+            title=escape(self._title),
+            count=len(self._figures),
+            by_type=_index(
+                (kind.capitalize(), self._by_type[kind]) for kind in sorted(self._by_type)
+            ),
+            by_page=_index((f"Page {page}", self._by_page[page]) for page in sorted(self._by_page)),
+            figures="\n".join(self._figures),
         )
         (self._scratch / "index.html").write_text(page, encoding="utf-8")
         self._scratch.chmod(0o755)
@@ -80,6 +110,10 @@ class Gallery:
             extra += f'<p><a href="{name}.csv">Rows as CSV</a></p>\n'
         if element["latex"]:
             extra += f"<pre>{escape(element['latex'])}</pre>\n"
+        link = f'<li><a href="#{name}">{escape(element["element_label"]) or name}</a></li>'
+        page = f', <span class="page">page {element["page_number"]}</span></li>'
+        self._by_type.setdefault(element["element_type"], []).append(link.replace("</li>", page))
+        self._by_page.setdefault(element["page_number"], []).append(link)
         self._figures.append(
             _FIGURE.format(
                 name=name,
@@ -88,6 +122,7 @@ class Gallery:
                 page=element["page_number"],
                 caption=escape(element["description"]),
                 extra=extra,
+                size=_size(picture),
             )
         )
 
@@ -99,3 +134,17 @@ class Gallery:
             name, number = f"{stem}-{number}", number + 1
         self._names.add(name)
         return name
+
+
+def _index(groups: Iterable[tuple[str, list[str]]]) -> str:
+    return "".join(
+        _GROUP.format(title=escape(title), links="\n".join(links)) for title, links in groups
+    )
+
+
+def _size(picture: bytes) -> str:
+    """Write the size of a PNG as attributes, so that the page does not jump while it loads."""
+    if picture[:8] != PNG:
+        return ""
+    width, height = struct.unpack(">II", picture[16:24])
+    return f' width="{width}" height="{height}"'

@@ -65,6 +65,7 @@ class Links(HTMLParser):
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self.tags.append(tag)
         self.targets |= {value or "" for name, value in attrs if name in ("src", "href")}
+        self.targets = {target for target in self.targets if not target.startswith("#")}
 
     def handle_data(self, data: str) -> None:
         self.text += data
@@ -104,13 +105,23 @@ def test_failed_additions_are_reported_and_the_others_are_added(run: Run, tmp_pa
     assert run("add", str(tmp_path / "nothing")).status == WRONG_USE
 
 
+def cells(table: str) -> dict[str, str]:
+    """The rows of a printed table of names and values, each of one line."""
+    rows = [line.split("│") for line in table.splitlines() if line.count("│") == 3]
+    return {name.strip(): value.strip() for _, name, value, _ in rows if name.strip()}
+
+
 def test_a_document_and_an_element_are_told_of(run: Run) -> None:
-    assert f"title: {SURVEY_TITLE}\n" in run("show", SURVEY).out
+    rows = cells(run("show", SURVEY).out)
+    assert rows["title"] == SURVEY_TITLE
+    assert rows["total pages"] == "3"
+    counts = "1 figures, 1 tables, 1 equations, 1 diagrams, 1 charts"
+    assert rows["indexed elements"] == counts
     assert run("show", SURVEY, "--json").json["total_pages"] == 3
     shown = run("show", SURVEY, "fig. 8-1", "--json").json
     assert (shown["element_label"], shown["description"]) == ("Figure 8-1", PLAN_CAPTION)
     text = run("show", SURVEY, "Table 5", "--page", "2").out
-    assert "element_type: table\n" in text
+    assert cells(text)["element type"] == "table"
     assert "latex" not in text
 
 
@@ -152,6 +163,10 @@ def test_elements_are_listed(run: Run) -> None:
     assert [one["element_label"] for one in found] == list(SURVEY_ELEMENTS)
     text = run("elements", SURVEY).out
     assert all(label in text for label in SURVEY_ELEMENTS)
+    tables = run("elements", SURVEY, "--type", "table", "--json").json
+    wanted = [label for label, (kind, _) in SURVEY_ELEMENTS.items() if kind == "table"]
+    assert [one["element_label"] for one in tables] == wanted
+    assert run("elements", SURVEY, "--type", "poem").status == WRONG_USE
 
 
 def test_an_export_opens_as_one_page(run: Run, tmp_path: Path) -> None:
