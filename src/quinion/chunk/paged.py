@@ -1,8 +1,13 @@
-"""Page splitter: chunks never cross from one page into another."""
+"""Page splitter: chunks never cross from one page into another.
 
-from collections.abc import Sequence
+A chunk that would have nothing but page numbers and running headers is left out: it matches many
+queries and answers none.
+"""
+
+from collections.abc import Sequence, Set
 from enum import StrEnum
 
+from quinion.chunk.page_edges import find_running_lines, is_furniture
 from quinion.chunk.splitter import BY_SENTENCES, split_span
 from quinion.chunk.token_offsets import Measure, TokenOffsets
 from quinion.model.chunk import FileChunk
@@ -19,12 +24,23 @@ class Position(StrEnum):
 
 def split_pages(pages: Sequence[Page], measure: Measure, size: int) -> list[FileChunk]:
     """Split pages into chunks of at most `size` tokens; offsets are relative to the page."""
-    return [chunk for page in pages for chunk in _split_page(page, measure, size)]
+    running = find_running_lines(pages)
+    chunks = [chunk for page in pages for chunk in _split_page(page, measure, size, running)]
+    if chunks:
+        return chunks
+    # All pages have the same few lines: they are the text.
+    return [chunk for page in pages for chunk in _split_page(page, measure, size, None)]
 
 
-def _split_page(page: Page, measure: Measure, size: int) -> list[FileChunk]:
+def _split_page(
+    page: Page, measure: Measure, size: int, running: Set[str] | None
+) -> list[FileChunk]:
     offsets = TokenOffsets(page.text, measure)
-    spans = list(split_span(offsets, (0, len(page.text)), size, BY_SENTENCES))
+    spans = [
+        (start, end)
+        for start, end in split_span(offsets, (0, len(page.text)), size, BY_SENTENCES)
+        if running is None or not is_furniture(page.text[start:end], running)
+    ]
     return [
         FileChunk(
             text=page.text[start:end],

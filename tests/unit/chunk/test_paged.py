@@ -58,3 +58,31 @@ def test_every_chunk_of_a_page_knows_how_much_is_hidden_on_it() -> None:
     ]
     chunks = split_pages(pages, by_words, 20)
     assert [chunk.hidden for chunk in chunks] == [0, 46, 46]
+
+
+@pytest.mark.parametrize("number", ["54", "Page 54 of 120", "- 54 -", "xiv", "p. 7", "54 / 120"])
+def test_a_page_number_is_no_chunk_of_its_own(number: str) -> None:
+    [chunk] = split(SENTENCE, f"{number}\n")
+    assert chunk.metadata["page_number"] == 1
+
+
+def test_a_running_header_is_no_chunk_of_its_own() -> None:
+    header = "Annual Report 2023 | {}\nThe Council\n"
+    body = "".join(f"Line {word} of the text.\n" for word in "abcdefghij")
+    pages = [header.format(number) + body * (number != 3) for number in range(1, 6)]
+    chunks = split(*pages, size=200)
+    assert {chunk.metadata["page_number"] for chunk in chunks} == {1, 2, 4, 5}
+    assert "Annual Report" in chunks[0].text  # part of a chunk with other text it stays
+
+
+def test_short_pages_that_differ_by_their_numbers_are_content() -> None:
+    chunks = split(*(f"Plot {number}: {number + 2} bedrooms\n" for number in range(1, 6)))
+    assert len(chunks) == 5
+
+
+def test_pages_that_are_all_the_same_keep_their_text() -> None:
+    assert [chunk.text for chunk in split("Void.", "Void.", "Void.")] == ["Void."] * 3
+
+
+def test_a_document_of_numbers_keeps_them() -> None:
+    assert [chunk.text for chunk in split("54", "1987")] == ["54", "1987"]
