@@ -17,7 +17,8 @@ from mcp.server.mcpserver import MCPServer
 from mistral_ocr_mcp.server import OcrServer
 from mistral_ocr_mcp.settings import Settings as OcrSettings
 
-from quinion.cli.main import GROUPS, app, load_group
+from quinion.cli.groups import GROUPS, load_group
+from quinion.cli.main import app
 from quinion.cli.report import EXIT_MEANINGS
 from quinion.engine import open_engine
 from quinion.servers.registry import CATALOG

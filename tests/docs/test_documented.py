@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 import typer.main
 
-from quinion.cli.main import GROUPS, app, load_group
+from quinion.cli.groups import GROUPS, load_group
+from quinion.cli.main import app
 from quinion.engine import open_engine
 from quinion.servers.registry import CATALOG
 from quinion.settings import Settings

@@ -15,7 +15,8 @@ import pytest
 import typer.main
 from typer.testing import CliRunner
 
-from quinion.cli.main import GROUPS, app, load_group
+from quinion.cli.groups import GROUPS, load_group
+from quinion.cli.main import app
 
 ROOT = Path(__file__).parents[2]
 OCR = ROOT / "packages" / "mistral-ocr-mcp"

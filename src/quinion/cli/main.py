@@ -4,54 +4,19 @@ Each command lives in a separate module, imported when the command runs. `--help
 server therefore load only what they use.
 """
 
-from importlib import import_module
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
-from typer.core import TyperGroup
 
 from quinion import __version__
+from quinion.cli.groups import DOCUMENTS, GROUPS, MAINTENANCE, SERVERS, Commands
 from quinion.cli.help_types import use_familiar_types
-from quinion.cli.options import Json, override
+from quinion.cli.options import Json, name_clients, name_servers, override
 from quinion.cli.report import run_reporting
 from quinion.settings import Settings
 
-DOCUMENTS, SERVERS, MAINTENANCE = "Documents", "Servers and clients", "Maintenance"
-"""Panels that group the commands in `quinion --help`."""
-
-GROUPS = {
-    "document": (DOCUMENTS, "Manage the ingested documents of planning applications."),
-    "policy": (DOCUMENTS, "Manage policies, their revisions and texts."),
-    "library": (DOCUMENTS, "Manage a library of technical PDFs."),
-    "model": (MAINTENANCE, "Show or download the embedding model."),
-    "import": (MAINTENANCE, "Import data written by other programs."),
-}
-"""Command groups with their panel and help; each is a module or package of `quinion.cli`."""
-MODULES = {
-    "document": "documents.manage",
-    "import": "maintenance.importing",
-    "model": "maintenance.model",
-}
-"""Groups whose module is not the package of the same name."""
-
-
 use_familiar_types()
-
-
-class _Commands(TyperGroup):
-    """Top-level commands; a command group is imported when it runs, not when it is listed."""
-
-    def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
-        if args[0] in GROUPS:
-            return args[0], load_group(args[0]), args[1:]
-        return super().resolve_command(ctx, args)
-
-
-def load_group(name: str) -> Any:
-    """Load the commands of a group in the form that typer runs."""
-    return typer.main.get_command(import_module(f"quinion.cli.{MODULES.get(name, name)}").app)
-
 
 HELP = """Search documents on this machine and cite their pages.
 
@@ -63,7 +28,7 @@ Example: quinion doctor
 """
 
 app = typer.Typer(
-    cls=_Commands,
+    cls=Commands,
     help=HELP,
     no_args_is_help=True,
     add_completion=True,
@@ -74,18 +39,6 @@ app = typer.Typer(
 def main() -> None:
     """Run the `quinion` command line."""
     run_reporting(app)
-
-
-def _name_servers() -> list[str]:
-    from quinion.servers.registry import CATALOG
-
-    return list(CATALOG)
-
-
-def _name_clients() -> list[str]:
-    from quinion.cli.connect.clients import CLIENTS
-
-    return list(CLIENTS)
 
 
 def _print_version(wanted: bool) -> None:
@@ -113,7 +66,7 @@ def serve(
         typer.Argument(
             metavar="[SERVER]...",
             help="Servers to start. Default: all.",
-            autocompletion=_name_servers,
+            autocompletion=name_servers,
         ),
     ] = None,
     host: Annotated[str | None, typer.Option(help="Address to listen on.")] = None,
@@ -149,7 +102,7 @@ def serve(
 def stdio(
     server: Annotated[
         str,
-        typer.Argument(help="Server to run, e.g. document-store.", autocompletion=_name_servers),
+        typer.Argument(help="Server to run, e.g. document-store.", autocompletion=name_servers),
     ],
 ) -> None:
     """Serve one client over stdin and stdout. Desktop clients run this command.
@@ -256,7 +209,7 @@ def search(
             "--server",
             "-s",
             help="Search only this server; repeatable.",
-            autocompletion=_name_servers,
+            autocompletion=name_servers,
         ),
     ] = None,
     limit: Annotated[int, typer.Option("--limit", "-n", help="Maximum number of results.")] = 10,
@@ -292,7 +245,7 @@ def search(
 
 
 for _name, (_panel, _help) in GROUPS.items():
-    # Only for the listing in --help; `_Commands` resolves the group that runs.
+    # Only for the listing in --help; `Commands` resolves the group that runs.
     app.command(_name, help=_help, rich_help_panel=_panel)(lambda: None)
 
 
@@ -302,7 +255,7 @@ def connect(
         str | None,
         typer.Argument(
             help="claude-desktop, claude-code, cursor, vscode or n8n. Omit to list the clients.",
-            autocompletion=_name_clients,
+            autocompletion=name_clients,
         ),
     ] = None,
     server: Annotated[
@@ -311,7 +264,7 @@ def connect(
             "--server",
             "-s",
             help="Server to connect; repeatable. Default: all.",
-            autocompletion=_name_servers,
+            autocompletion=name_servers,
         ),
     ] = None,
     http: Annotated[

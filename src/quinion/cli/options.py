@@ -32,3 +32,17 @@ def print_result(as_json: bool, data: Any, line: str) -> None:
         print_json(data)
     else:
         typer.echo(line)
+
+
+def name_servers() -> list[str]:
+    """List the servers, for shell completion."""
+    from quinion.servers.registry import CATALOG
+
+    return list(CATALOG)
+
+
+def name_clients() -> list[str]:
+    """List the MCP clients, for shell completion."""
+    from quinion.cli.connect.clients import CLIENTS
+
+    return list(CLIENTS)

@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 import typer.main
 
-from quinion.cli.main import GROUPS, app, load_group
+from quinion.cli.groups import GROUPS, load_group
+from quinion.cli.main import app
 from quinion.cli.report import EXIT_CODES, EXIT_MEANINGS
 from tests.unit.cli.conftest import Run, heed_ctrl_c
 

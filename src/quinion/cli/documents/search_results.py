@@ -93,15 +93,11 @@ def _shingles(text: str) -> frozenset[tuple[str, ...]]:
 
 def _of_document(result: Answer) -> Passage:
     metadata = result["metadata"]
-    place = (
-        f"page {metadata['page_numbers'].replace(',', ', ')}"
-        f"   {metadata['application_ref']} · {metadata['document_type']}"
-    )
-    title = metadata["source_file"]
-    if metadata["title"] and not title.startswith(metadata["title"]):
-        title = f"{metadata['title']} ({title})"
-    score = result["relevance_score"]
-    return Passage(document_store.NAME, score, title, place, result["text"])
+    pages = f"page {metadata['page_numbers'].replace(',', ', ')}"
+    title, name = metadata["title"], metadata["source_file"]
+    shown = "" if name.startswith(title) else f"{title} · "  # a title that says no more
+    place = f"{pages}   {shown}{metadata['application_ref']} · {metadata['document_type']}"
+    return Passage(document_store.NAME, result["relevance_score"], name, place, result["text"])
 
 
 def _of_policy(result: Answer) -> Passage:

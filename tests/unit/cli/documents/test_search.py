@@ -43,10 +43,10 @@ def test_overlapping_chunks_of_one_server_are_two_results() -> None:
     assert len(merge_results({"document-store": {"results": results}})) == 2
 
 
-def test_a_title_that_says_more_than_the_file_name_comes_first() -> None:
+def test_a_title_that_says_more_than_the_file_name_is_shown() -> None:
     results = [document(WORDS, 0.6, "DOC_0017.pdf", "Framework Travel Plan")]
     [passage] = merge_results({"document-store": {"results": results}})
-    assert passage.title == "Framework Travel Plan (DOC_0017.pdf)"
+    assert passage.source == "DOC_0017.pdf, page 1, 2   Framework Travel Plan · A · other"
 
 
 def test_long_texts_wrap_with_a_hanging_indent(
