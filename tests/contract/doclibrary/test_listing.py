@@ -160,10 +160,10 @@ def test_a_list_refuses_wrong_arguments(session: Session) -> None:
     assert failed(session, tool, sort_by="author") == (
         "Unknown sort key 'author'. The keys are: title, date_added, page_count."
     )
-    for arguments in ({"page": 0}, {"page": -1}, {"page_size": 0}, {"page_size": 101}):
+    for arguments in ({"page": 0}, {"page": -1}, {"page_size": 0}):
         [name] = arguments
         assert name in failed(session, tool, **arguments)
-    for limit in (0, 101):
+    for limit in (0, -1):
         assert "limit" in failed(session, "find_document", query="x", limit=limit)
     assert "The query is empty" in failed(session, "find_document", query=" ")
     message = failed(session, "get_document_info", document_slug="Survey")
