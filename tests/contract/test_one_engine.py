@@ -244,6 +244,7 @@ def test_a_server_on_http_does_not_leave_for_another(home: Home) -> None:
         assert str(server.process.pid) in ended.stderr.splitlines()[-1]
 
 
+@pytest.mark.slow
 def test_clients_can_connect_during_a_long_command(home: Home, files: Path) -> None:
     (files / "a.md").write_text("# A\n\nOne text.\n")
     with subprocess.Popen(

@@ -81,6 +81,7 @@ def test_all_five_are_well_within_ten_seconds(home: Home, mistral: dict[str, str
             assert set(session.tools) == {"extract_markdown", "extract_markdown_with_images"}
 
 
+@pytest.mark.slow
 def test_what_is_not_configured_is_left_out(home: Home) -> None:
     with serve_all(home, {}) as addresses:
         assert list(addresses) == ALL[:-1]

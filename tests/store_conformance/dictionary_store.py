@@ -1,7 +1,4 @@
-"""Minimal adapter of the store interface, with plain dictionaries.
-
-A committed state is immutable: a transaction modifies a copy and then replaces the state.
-"""
+"""Store of plain dictionaries. A transaction changes a copy of the state and then replaces it."""
 
 import threading
 from collections.abc import Iterator, Sequence

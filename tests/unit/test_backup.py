@@ -78,6 +78,7 @@ def restore_into(home: Path, file: Path) -> Settings:
     return settings
 
 
+@pytest.mark.slow
 async def test_each_document_is_complete_or_not_there(tmp_path: Path) -> None:
     home = tmp_path / "home"
     files: list[tuple[set[str], Path]] = []
@@ -115,6 +116,7 @@ async def test_a_home_that_is_not_empty_is_left_alone(tmp_path: Path) -> None:
         restore(store_place(settings), file)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("moves_done", [0, 1, 2])
 async def test_an_interrupted_restore_can_be_repeated(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, moves_done: int
@@ -157,6 +159,7 @@ async def test_an_interrupted_restore_can_be_repeated(
         assert await engine.collections.count(Selector.everything("things")) == SIZE
 
 
+@pytest.mark.slow
 async def test_a_note_cut_short_deletes_nothing(tmp_path: Path) -> None:
     home = tmp_path / "home"
     settings = Settings(home=home, chroma_dir=home / "chroma", mirror="off")
@@ -273,6 +276,7 @@ async def test_a_volume_inside_the_home_is_copied_once(models: Path, tmp_path: P
         assert await engine.collections.count(Selector.everything("things")) == SIZE
 
 
+@pytest.mark.slow
 async def test_a_store_in_memory_cannot_be_backed_up_or_restored(tmp_path: Path) -> None:
     settings = Settings(home=tmp_path / "home", chroma_in_memory=True, workers=1)
     async with open_engine(settings) as engine:
@@ -285,6 +289,7 @@ async def test_a_store_in_memory_cannot_be_backed_up_or_restored(tmp_path: Path)
         restore(store_place(settings), tmp_path / "backup.tar")
 
 
+@pytest.mark.slow
 async def test_writes_go_on_after_a_backup(tmp_path: Path) -> None:
     settings = Settings(home=tmp_path / "home", mirror="off", workers=1)
     async with open_engine(settings) as engine:

@@ -67,6 +67,7 @@ def test_the_simulation_takes_away_what_only_linux_has(tmp_path: Path) -> None:
     assert "no /proc" in done.stdout
 
 
+@pytest.mark.slow
 def test_documents_are_read_stored_and_found_without_what_only_linux_has(tmp_path: Path) -> None:
     files = tmp_path / "files"
     files.mkdir()

@@ -137,6 +137,7 @@ def refuse_bats(handler: Any, answer: Callable[[Any], None], texts: list[str]) -
         answer(handler.embed(texts))
 
 
+@pytest.mark.slow
 def test_a_file_that_the_service_cannot_embed_is_an_error_of_its_own(
     served: Session, service: OllamaServer, library: Path
 ) -> None:

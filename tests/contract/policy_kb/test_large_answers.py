@@ -72,7 +72,7 @@ def multiply(registry: Path) -> None:
         INSERT INTO revisions SELECT revision_id || '_' || i, source, version_label,
             date(effective_from, '+' || i || ' days'), date(effective_to, '+' || i || ' days'),
             status, file_path, file_size_bytes, page_count, chunk_count, notes, created_at,
-            ingested_at, error FROM revisions, n WHERE source = 'MANY';
+            ingested_at, error, draft, closed FROM revisions, n WHERE source = 'MANY';
     """)
     database.close()
 

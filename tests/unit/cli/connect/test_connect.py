@@ -480,6 +480,7 @@ TRANSPORT = StdioTransport(
 )
 
 
+@pytest.mark.slow
 @given(
     st.dictionaries(st.text(), json_values),
     st.dictionaries(st.text(), st.dictionaries(st.text(), json_values)),

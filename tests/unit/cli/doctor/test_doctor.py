@@ -38,6 +38,7 @@ def findings(ended: Ended) -> dict[str, Any]:
     return {finding["what"]: finding for finding in ended.json}
 
 
+@pytest.mark.slow
 def test_all_is_well_from_the_installation_to_the_clients(
     quinion: Run, user: Path, home: Path
 ) -> None:
@@ -64,6 +65,7 @@ def test_problems_of_the_home_are_reported(quinion: Run, filled: Path, user: Pat
     assert found["docvec"]["well"] is True
 
 
+@pytest.mark.slow
 def test_a_home_in_use_is_reported(quinion: Run, user: Path, home: Path) -> None:
     gone = "http://127.0.0.1:9"
     with hold(home, __version__) as lock:

@@ -157,6 +157,7 @@ def test_a_damaged_record_without_a_mirror_is_named_and_stays(
         assert ended.json["docvec"]["records"] == 2
 
 
+@pytest.mark.slow
 def test_a_store_that_looks_lost_is_not_taken_for_an_empty_one(home: Path, quinion: Run) -> None:
     """The registry has a revision with a text, and the store has no record at all."""
     home.mkdir()
@@ -177,6 +178,7 @@ def test_a_store_that_looks_lost_is_not_taken_for_an_empty_one(home: Path, quini
     registry.close()
 
 
+@pytest.mark.slow
 def test_every_collection_of_docvec_is_checked(
     filled: Path, quinion: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -571,6 +571,7 @@ class TestUndo:
 
 
 class TestDeletePolicy:
+    @pytest.mark.slow
     def test_a_policy_is_deleted_with_its_revisions_and_texts_after_a_question(
         self, run: Run, well: Run, registry: PolicyRegistry, file: Path
     ) -> None:

@@ -170,7 +170,7 @@ def test_an_engine_that_is_not_to_be_had_is_said(
     write_choice(own_cache, numerics)
     monkeypatch.setattr(local_embedder, "is_installed", lambda _: False)
     embedder = LocalEmbedder(own_cache, numerics=None)
-    with pytest.raises(BadSetting, match=rf"{numerics}.*quinion\[fast\]"):
+    with pytest.raises(BadSetting, match=f"{numerics}.*pip install"):
         embedder.embed(TEXTS)
     # What is there can still be searched.
     assert embedder.embed_query("parking").shape == (384,)
