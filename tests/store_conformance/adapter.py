@@ -67,7 +67,9 @@ class Adapter:
 
 def vector_of(text: str, dimensions: int = DIMENSIONS) -> Vectors:
     """Return a deterministic unit vector for a text."""
-    vector = np.random.default_rng(crc32(text.encode())).normal(size=dimensions)
+    vector = np.random.default_rng(crc32(text.encode(errors="surrogatepass"))).normal(
+        size=dimensions
+    )
     return (vector / np.linalg.norm(vector)).astype(np.float32)
 
 

@@ -10,6 +10,7 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_state_machine_as_test
 
+from quinion.lexical.word_query import parse_query
 from quinion.model.record import Metadata, Record
 from quinion.store.base import Selector, Transaction
 from quinion.store.filters import Where
@@ -24,12 +25,16 @@ from tests.store_conformance.adapter import (
 )
 from tests.store_conformance.dictionary_store import DictionaryStore
 from tests.store_conformance.filtering import FILTERS, KEYS, METADATA, VALUES
+from tests.store_conformance.words import by_both, by_words, check_same
 
 Change = Callable[[Transaction], object]
 """A change within a transaction; its return value is compared."""
 
 COLLECTIONS = st.sampled_from(["a", "b"])
 IDS = st.sampled_from([f"id {n}" for n in range(9)])
+QUERIES = st.sampled_from(
+    ["edition 3", "id 1", "a long", "the", "ab", "n", "editoin", "x", '"id 2"']
+)
 SELECTORS = st.one_of(
     st.builds(Selector.by_ids, COLLECTIONS, st.lists(IDS, max_size=5)),
     st.builds(
@@ -137,6 +142,19 @@ class History(RuleBasedStateMachine):
         records, vectors = self.dictionary.get_with_vectors(Selector.everything(name))
         hits = self.store.search_vectors(name, query, limit, where)
         check_hits(hits, records, vectors, query, limit, where)
+
+    @rule(
+        name=COLLECTIONS, query=QUERIES, where=st.none() | FILTERS, nearest=st.sampled_from([0, 99])
+    )
+    def search_words(self, name: str, query: str, where: Where | None, nearest: int) -> None:
+        rank = by_both if nearest else by_words
+        found, expected = (
+            store.search_words(
+                name, parse_query(query), vector_of(query), 99, rank, nearest=nearest, where=where
+            )
+            for store in (self.store, self.dictionary)
+        )
+        check_same(found, expected)
 
     @rule(prefix=st.sampled_from(["", "k", "a", "ä", "%"]))
     def values(self, prefix: str) -> None:

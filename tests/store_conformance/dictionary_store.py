@@ -9,9 +9,11 @@ from pathlib import Path
 import numpy as np
 
 from quinion.errors import InvalidInput
+from quinion.lexical.word_query import WordQuery
 from quinion.model.record import Hit, Metadata, Record
-from quinion.store.base import IntegrityReport, MirrorLag, Selector, Vectors
+from quinion.store.base import IntegrityReport, MirrorLag, Rank, Selector, Vectors
 from quinion.store.filters import Where, matches
+from tests.store_conformance.dictionary_words import search
 
 
 @dataclass
@@ -114,6 +116,27 @@ class DictionaryStore:
         order = np.argsort(-scores, kind="stable")
         hits = (Hit(records[n], float(scores[n])) for n in order)
         return [hit for hit in hits if matches(hit.record.metadata, where or {})][:limit]
+
+    def search_words(
+        self,
+        collection: str,
+        query: WordQuery,
+        vector: Vectors,
+        limit: int,
+        rank: Rank,
+        *,
+        nearest: int = 0,
+        where: Where | None = None,
+    ) -> list[Hit]:
+        return search(
+            *self.get_with_vectors(Selector.everything(collection)),
+            query,
+            vector,
+            limit,
+            rank,
+            nearest,
+            where or {},
+        )
 
     def count(self, selector: Selector) -> int:
         return len(self._state.select(selector))

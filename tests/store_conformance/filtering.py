@@ -97,7 +97,7 @@ CASES: list[tuple[Where, list[str]]] = [
     ({}, NAMES),
 ]  # fmt: skip
 
-KEYS = st.sampled_from(["k", "l", "a key 'q' %_", "ä", ""])
+KEYS = st.sampled_from(["k", "l", "title", "a key 'q' %_", "ä", ""])
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=4)
 VALUES: st.SearchStrategy[Scalar] = st.one_of(
     st.sampled_from(["", "a", "b", "ab", "ä\n", '"', "\\", "x" * 300, "x" * 301, "%", "long"]),

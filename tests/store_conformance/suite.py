@@ -8,6 +8,7 @@ from tests.store_conformance.reading import ReadingConformance
 from tests.store_conformance.searching import SearchConformance
 from tests.store_conformance.sizes import SizeConformance
 from tests.store_conformance.transactions import TransactionConformance
+from tests.store_conformance.words import WordConformance
 from tests.store_conformance.writing import WritingConformance
 
 
@@ -17,6 +18,7 @@ class StoreBehaviour(
     ReadingConformance,
     FilterConformance,
     SearchConformance,
+    WordConformance,
     ConcurrencyConformance,
     SizeConformance,
 ):

@@ -13,5 +13,5 @@ class TestDictionaryStore(StoreBehaviour):
         return DictionaryStore()
 
 
-def test_a_store_can_be_written_in_under_150_lines() -> None:
-    assert len(Path(dictionary_store.__file__).read_text().splitlines()) < 150
+def test_a_store_can_be_written_in_under_200_lines() -> None:
+    assert len(Path(dictionary_store.__file__).read_text().splitlines()) < 200

@@ -2,12 +2,22 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import PurePath
 
 Scalar = str | int | float | bool
 Metadata = Mapping[str, Scalar]
 
 HIDDEN_TEXT = "hidden_text"
 """Metadata key of a chunk; absent if its pages have no hidden text."""
+
+
+CONTEXT_KEYS = (
+    *("title", "source_title", "source", "version_label", "document_slug", "application_ref"),
+    *("section_path", "section_ref", "header_path", "class_name", "function_name", "label"),
+)
+"""Metadata that says what a chunk stands under: its document and its section."""
+FILE_KEY = "source_file"
+"""The same, for the name or path of the file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,11 +30,28 @@ class Record:
 
 
 @dataclass(frozen=True, slots=True)
+class Match:
+    """What a search by words found in a record: its score, and the words of the query in it."""
+
+    score: float
+    words: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Hit:
-    """A search result; `score` is 0 to 1, higher is nearer."""
+    """A search result; `score` is 0 to 1, higher is nearer. A search by words has a `match`."""
 
     record: Record
     score: float
+    match: Match | None = None
+
+
+def read_context(metadata: Metadata) -> str:
+    """What a chunk stands under, for search by words: title, file name, headings, references."""
+    lines = [PurePath(str(metadata.get(FILE_KEY, ""))).name]
+    for key in CONTEXT_KEYS:
+        lines += str(metadata.get(key, "")).split("\n")
+    return "\n".join(dict.fromkeys(filter(None, lines)))
 
 
 def score_of_distance(squared_l2: float) -> float:

@@ -8,7 +8,7 @@ All methods block and are thread-safe. They raise StoreUnavailable when the stor
 or is damaged; the message says what to do.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +17,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from quinion.lexical.word_query import WordQuery
 from quinion.model.record import Hit, Metadata, Record, Scalar
 from quinion.store.filters import Where, all_of
 
@@ -60,11 +61,29 @@ class Selector:
 
 
 @dataclass(frozen=True, slots=True)
+class Candidates:
+    """Candidates of a search by words: the cosine of each, and its BM25 score, at least 0.
+
+    `mean_cosine` is the product of the query's vector and the mean vector of the collection,
+    which may be that of a sample.
+    """
+
+    cosines: Vectors
+    words: Vectors
+    mean_cosine: float
+
+
+Rank = Callable[[Candidates], Vectors]
+"""Computes the score of each candidate, by which they are sorted."""
+
+
+@dataclass(frozen=True, slots=True)
 class IntegrityReport:
     """Result of an integrity check.
 
     `problems` concern the store and remain after a repair. `warnings` concern its mirror, which
-    is only a copy. `repaired` lists the problems that were repaired.
+    is only a copy, and a keyword index that is being built. `repaired` lists the problems that
+    were repaired.
     """
 
     records: int = 0
@@ -149,6 +168,30 @@ class VectorStore(Protocol):
         self, collection: str, vector: Vectors, limit: int, where: Where | None = None
     ) -> list[Hit]:
         """Find the matching records nearest to the vector, best first."""
+        ...
+
+    def search_words(
+        self,
+        collection: str,
+        query: WordQuery,
+        vector: Vectors,
+        limit: int,
+        rank: Rank,
+        *,
+        nearest: int = 0,
+        where: Where | None = None,
+    ) -> list[Hit]:
+        """Find the matching records for the words of a query, best first, each with its `match`.
+
+        The candidates are the best by BM25, at least `limit` or `nearest` of them, and the
+        `nearest` by vector. Only records with all of the query's phrases are candidates. If there
+        are none, a search with `nearest` ignores the phrases. The order of equal scores
+        is always the same.
+
+        Raises:
+            StoreUnavailable: the keyword index is damaged; or it is not complete yet, and
+                `nearest` is 0.
+        """
         ...
 
     def count(self, selector: Selector) -> int:

@@ -37,7 +37,8 @@ class StorePlace:
 
 
 def open_store(place: StorePlace) -> VectorStore:
-    """Open the store of a home, migrate it to the current schema, and start replication.
+    """Open the store of a home, migrate it to the current schema, and start replication and, if
+    the keyword index is not complete, its builder.
 
     Raises:
         StoreUnavailable: it can't be opened; the message says what to do.
@@ -48,6 +49,7 @@ def open_store(place: StorePlace) -> VectorStore:
     store = EmbeddedStore(place.folder, mirrored=place.target is not None)
     if place.target:
         store.mirror = Replicator(store, place.target)
+    store.complete_keywords()
     return store
 
 

@@ -11,8 +11,9 @@ import numpy as np
 import pytest
 
 from quinion.errors import StoreUnavailable
+from quinion.lexical.word_query import parse_query
 from quinion.model.record import Record
-from quinion.store.base import Selector, Vectors, VectorStore
+from quinion.store.base import Candidates, Selector, Vectors, VectorStore
 from quinion.store.embedded.store import EmbeddedStore
 from quinion.store.factory import StorePlace, open_store
 from quinion.store.rebuild import RebuildReport, rebuild
@@ -64,7 +65,11 @@ def make_vectors(count: int, seed: int, dimensions: int = DIMENSIONS) -> Vectors
 
 
 def make_record(n: int) -> Record:
-    return Record(f"id {n}", f"the text of {n}.", {"n": n, "half": n % 2, "name": f"näme {n}"})
+    return Record(
+        f"id {n}",
+        f"the text of {n}.",
+        {"n": n, "half": n % 2, "name": f"näme {n}", "title": f"näme {n}"},
+    )
 
 
 def fill(home: Path) -> None:
@@ -91,12 +96,21 @@ def ask(home: Path) -> list[Any]:
         return ask_store(store)
 
 
+def rank_words(candidates: Candidates) -> Vectors:
+    return candidates.words
+
+
 def ask_store(store: VectorStore) -> list[Any]:
     answers: list[Any] = []
     for where in (None, {"half": 1}, {"n": {"$lt": 300}}, {"name": {"$contains": "7"}}):
         for vector in make_vectors(5, 2):
             hits = store.search_vectors(COLLECTION, vector, 10, where)
             answers.append([(hit.record, round(hit.score, 6)) for hit in hits])
+        for words in ("text of 7", '"näme 70"'):
+            hits = store.search_words(
+                COLLECTION, parse_query(words), make_vectors(1, 2), COUNT, rank_words, where=where
+            )
+            answers.append(sorted((hit.record.id, str(hit.match)) for hit in hits))
     for name in NAMES:
         records, vectors = store.get_with_vectors(Selector.everything(name))
         pairs = zip(records, (vector.tobytes() for vector in vectors), strict=True)

@@ -174,6 +174,7 @@ RECORDS: dict[str, tuple[Callable[[Path], object], str]] = {
     ),
 }
 
+KEYWORDS_DIFFER = "texts: the keyword index does not match the records"
 INDEXES: dict[str, tuple[Callable[[Path], object], str]] = {
     "postings are missing": (
         lambda home: execute(
@@ -194,6 +195,38 @@ INDEXES: dict[str, tuple[Callable[[Path], object], str]] = {
         lambda home: execute(database_of(home), "DELETE FROM metadata_values WHERE key = 'half'"),
         "texts: the metadata index does not match the records",
     ),
+    "postings of words are missing": (
+        lambda home: execute(database_of(home), "DELETE FROM keyword_postings WHERE term = 'text'"),
+        KEYWORDS_DIFFER,
+    ),
+    "a term is another": (
+        lambda home: execute(
+            database_of(home), "UPDATE keyword_postings SET term = 'texu' WHERE term = 'text'"
+        ),
+        KEYWORDS_DIFFER,
+    ),
+    "postings of words can't be decoded": (
+        lambda home: execute(
+            database_of(home), "UPDATE keyword_postings SET postings = x'00' WHERE term = 'text'"
+        ),
+        KEYWORDS_DIFFER,
+    ),
+    "a posting is of a slot without a record": (
+        lambda home: execute(
+            database_of(home), "UPDATE keyword_postings SET block = 9 WHERE term = 'text'"
+        ),
+        KEYWORDS_DIFFER,
+    ),
+    "the lengths of texts are missing": (
+        lambda home: execute(database_of(home), "DELETE FROM keyword_lengths WHERE collection = 1"),
+        KEYWORDS_DIFFER,
+    ),
+    "the lengths of texts can't be decoded": (
+        lambda home: execute(
+            database_of(home), "UPDATE keyword_lengths SET lengths = 'x' WHERE collection = 1"
+        ),
+        KEYWORDS_DIFFER,
+    ),
     "the codes are deleted": (
         lambda home: codes_of(home).unlink(),
         "texts: the binary codes do not match the vectors",
@@ -213,6 +246,7 @@ QUICK = {
     "a checksum is wrong",
     "the vectors are truncated",
     "postings are missing",
+    "postings of words are missing",
     "the codes are deleted",
 }
 """Cases that are always tested."""

@@ -21,6 +21,8 @@ from quinion.model.record import Record
 from quinion.store.base import IntegrityReport, Vectors
 from quinion.store.embedded.checksum import sum_record
 from quinion.store.embedded.database import FILE
+from quinion.store.embedded.keywords.checking import SUMS, sum_index, sum_records
+from quinion.store.embedded.keywords.keyword_index import Lengths, read_lengths
 from quinion.store.embedded.metadata_index import entries, read_entries
 from quinion.store.embedded.vectors.binary_quantization import WORD, encode
 from quinion.store.embedded.vectors.vector_file import FLOAT
@@ -139,23 +141,32 @@ class RawReader:
         centre = np.frombuffer(found.centre or b"", FLOAT)
         codes = self._map(found.number, CODES, WORD, -(-len(centre) // (8 * WORD.itemsize)))
         damaged: list[RawRecord] = []
-        records = indexed = 0
+        records = indexed = words = 0
         codes_match = True
+        lengths = self._read_lengths(found.number)
         for step in self.read(collection):
             records += len(step)
             damaged += [one for one in step if not one.is_intact]
             if not damaged:
                 pairs = [(one.slot, one.record.metadata) for one in step if one.record]
                 indexed += sum(map(hash, entries(pairs)))
+                readable = [(one.slot, one.record) for one in step if one.record]
+                words += sum_records(readable, lengths) if lengths is not None else 0
                 codes_match = codes_match and _match(step, codes, centre)
         problems = [f"{one.id} does not match its checksum" for one in damaged[:MAX_NAMED]]
         if more := len(damaged[MAX_NAMED:]):
             problems.append(f"{more:,} more records do not match their checksums")
         if not damaged and indexed != self._sum_index(found.number):
             problems.append("the metadata index does not match the records")
+        if not damaged and self._sum_words(found.number) != words % SUMS:
+            problems.append("the keyword index does not match the records")
         if not damaged and not codes_match:
             problems.append("the binary codes do not match the vectors")
-        return IntegrityReport(records, tuple(f"{collection}: {one}" for one in problems)), damaged
+        warnings = []
+        if lengths is not None and (done := int(np.count_nonzero(lengths))) < records:
+            warnings.append(f"the keyword index is being built: {done:,} of {records:,} records")
+        problems, warnings = ([f"{collection}: {one}" for one in x] for x in (problems, warnings))
+        return IntegrityReport(records, tuple(problems), tuple(warnings)), damaged
 
     def read(self, collection: str) -> Iterator[list[RawRecord]]:
         """Read all records in batches, in insertion order.
@@ -189,6 +200,18 @@ class RawReader:
         """Sum of the hashes of all index entries; `None` if the index can't be decoded."""
         with self._failures(), suppress(StoreUnavailable):
             return sum(map(hash, read_entries(self._database, number)))
+        return None
+
+    def _read_lengths(self, number: int) -> Lengths | None:
+        """Read the lengths of the keyword index; `None` if they can't be decoded."""
+        with self._failures(), suppress(StoreUnavailable):
+            return read_lengths(self._database, number)
+        return None
+
+    def _sum_words(self, number: int) -> int | None:
+        """Sum the keyword index; `None` if it can't be decoded."""
+        with self._failures(), suppress(StoreUnavailable):
+            return sum_index(self._database, number)
         return None
 
     def _find(self, name: str) -> Collection:

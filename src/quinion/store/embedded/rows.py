@@ -47,6 +47,17 @@ def find_collection(database: sqlite3.Connection, name: str) -> Collection | Non
     return None
 
 
+def bump_version(database: sqlite3.Connection, name: str) -> Collection | None:
+    """Increment a collection's version, by which readers cache; return the collection."""
+    database.execute("UPDATE collections SET version = version + 1 WHERE name = ?", (name,))
+    return find_collection(database, name)
+
+
+def list_collections(database: sqlite3.Connection) -> list[str]:
+    """The names of all collections, in the order of their creation."""
+    return [name for (name,) in database.execute("SELECT name FROM collections ORDER BY number")]
+
+
 def find_by_ids(database: sqlite3.Connection, number: int, ids: Sequence[str]) -> list[StoredRow]:
     """Find the records with these ids, in insertion order."""
     return _rows(database.execute(_BY_ID, (number, json.dumps(list(ids)))).fetchall())

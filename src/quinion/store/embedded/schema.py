@@ -6,6 +6,7 @@ transaction, so a killed process leaves either the old version or the new one.
     1  `ledger.db` of quinion 0.1, which has user_version 0
     2  one transaction per document: outbox by name, key-value table, collection versions
     3  outbox without the kind of change; slots without a record are free
+    4  keyword index, which is empty after the migration and filled in the background
 """
 
 import sqlite3
@@ -13,10 +14,22 @@ from collections.abc import Mapping
 
 from quinion.errors import StoreUnavailable
 
-VERSION = 3
+VERSION = 4
 """The version that this code reads and writes."""
 
-_SCHEMA = """
+_KEYWORDS = """
+CREATE TABLE keyword_postings (
+    collection INTEGER NOT NULL, term TEXT NOT NULL, block INTEGER NOT NULL, postings BLOB NOT NULL,
+    PRIMARY KEY (collection, term, block)
+) WITHOUT ROWID;
+CREATE TABLE keyword_lengths (
+    collection INTEGER NOT NULL, block INTEGER NOT NULL, lengths BLOB NOT NULL,
+    PRIMARY KEY (collection, block)
+) WITHOUT ROWID;
+CREATE TABLE keyword_analysis (version INTEGER NOT NULL);
+"""
+
+_SCHEMA = f"""
 CREATE TABLE collections (
     number INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL UNIQUE,
     dimensions INTEGER NOT NULL, model TEXT NOT NULL DEFAULT '', centre BLOB,
@@ -48,6 +61,7 @@ CREATE TABLE outbox (
     UNIQUE (collection, id)
 );
 CREATE TABLE key_values (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+{_KEYWORDS}
 """
 
 _FROM_1 = """
@@ -86,7 +100,7 @@ ALTER TABLE outbox DROP COLUMN change;
 DROP TABLE free_slots;
 """
 
-MIGRATIONS: Mapping[int, str] = {1: _FROM_1, 2: _FROM_2}
+MIGRATIONS: Mapping[int, str] = {1: _FROM_1, 2: _FROM_2, 3: _KEYWORDS}
 """Migration scripts by the version that they start from."""
 
 

@@ -19,13 +19,18 @@ from typing import Protocol
 import numpy as np
 
 from quinion.errors import InvalidInput, StoreUnavailable
+from quinion.lexical.word_query import WordQuery
 from quinion.model.record import Hit, Record, score_of_distance
 from quinion.store.archive import copy_database
-from quinion.store.base import IntegrityReport, MirrorLag, Selector, Vectors
+from quinion.store.base import IntegrityReport, MirrorLag, Rank, Selector, Vectors
 from quinion.store.embedded import metadata_index, outbox
 from quinion.store.embedded.bitmap import Mask
 from quinion.store.embedded.checksum import sum_record
 from quinion.store.embedded.database import FILE, Database
+from quinion.store.embedded.keywords import keyword_index
+from quinion.store.embedded.keywords.builder import IndexBuilder, is_complete
+from quinion.store.embedded.keywords.scoring import Scoring
+from quinion.store.embedded.keywords.word_search import WordSearch
 from quinion.store.embedded.metadata_index import all_slots, decoding, find_candidates
 from quinion.store.embedded.outbox import Outbox
 from quinion.store.embedded.raw_reader import RawReader, RawRecord
@@ -38,6 +43,7 @@ from quinion.store.embedded.rows import (
     find_collection,
     find_matching,
     find_selected,
+    list_collections,
 )
 from quinion.store.embedded.snapshots import Snapshots
 from quinion.store.embedded.transaction import EmbeddedTransaction
@@ -95,23 +101,35 @@ class EmbeddedStore:
         if folder:
             _check_not_lost(folder)
         self.mirror: Mirror | None = None
+        self.builder: IndexBuilder | None = None
         self._database = Database(folder)
         self.outbox = Outbox(self._database)
         self._snapshots = Snapshots(self._drop_files)
         self._vectors = VectorIndex(folder)
         self._transactions = threading.RLock()
+        self._scoring = Scoring()
         self._live: dict[int, tuple[int, Mask]] = {}
         self._cache_lock = threading.Lock()
         with self._read() as database:
             self._mirrored = mirrored or outbox.was_used(database)
+        with self._database.write() as database:
+            keyword_index.prepare(database)
         self._delete_dropped_files()
 
     def close(self) -> None:
         """Close the mirror, which first sends the rest of the outbox, and then the files."""
+        if self.builder:
+            self.builder.close()
         if self.mirror:
             self.mirror.close()
         self._vectors.close()
         self._database.close()
+
+    def complete_keywords(self) -> None:
+        """Start to index records that are not in the keyword index yet, in the background."""
+        with self._read() as database:
+            if self.folder and not is_complete(database):
+                self.builder = IndexBuilder(self._database)
 
     @contextmanager
     def transaction(self) -> Iterator[EmbeddedTransaction]:
@@ -153,12 +171,7 @@ class EmbeddedStore:
             found = find_collection(database, collection)
             if found is None:
                 return []
-            mask = None
-            if where:
-                size = count_slots(database, found.number)
-                mask = find_candidates(database, found.number, where, size)
-            if mask is None:
-                mask = self._find_live(database, found)
+            mask = self._find_mask(database, found, where)
             candidate_limit = limit
             while True:
                 slots, distances = self._vectors.nearest(
@@ -176,6 +189,25 @@ class EmbeddedStore:
                     return hits[:limit]
                 candidate_limit *= WIDEN_FACTOR
 
+    def search_words(
+        self,
+        collection: str,
+        query: WordQuery,
+        vector: Vectors,
+        limit: int,
+        rank: Rank,
+        *,
+        nearest: int = 0,
+        where: Where | None = None,
+    ) -> list[Hit]:
+        with self._read() as database:
+            found = find_collection(database, collection)
+            if found is None:
+                return []
+            live, mask = self._find_live(database, found), self._find_mask(database, found, where)
+            search = WordSearch(database, found, live, mask, where)
+            return search.find(self._scoring, self._vectors, query, vector, limit, rank, nearest)
+
     def count(self, selector: Selector) -> int:
         with self._read() as database:
             found = find_collection(database, selector.collection)
@@ -187,8 +219,7 @@ class EmbeddedStore:
 
     def collections(self) -> list[str]:
         with self._read() as database:
-            query = "SELECT name FROM collections ORDER BY number"
-            return [name for (name,) in database.execute(query)]
+            return list_collections(database)
 
     def model(self, collection: str) -> str:
         with self._read() as database:
@@ -224,7 +255,8 @@ class EmbeddedStore:
             report, damaged = self._check(self.folder, collection)
         # A damaged record must not reach the mirror, which may have the only intact copy.
         can_send = repair and not damaged
-        warnings = self.mirror.check(collection, repair=can_send) if self.mirror else []
+        warnings = [*report.warnings]
+        warnings += self.mirror.check(collection, repair=can_send) if self.mirror else []
         repaired = tuple(line for line in before if line not in report.problems)
         return replace(report, warnings=tuple(warnings), repaired=repaired)
 
@@ -265,6 +297,16 @@ class EmbeddedStore:
                     self._live[collection.number] = known
         return known[1]
 
+    def _find_mask(
+        self, database: sqlite3.Connection, collection: Collection, where: Where | None
+    ) -> Mask:
+        """Find the slots of all records that match the filter, and perhaps of others."""
+        mask = None
+        if where:
+            size = count_slots(database, collection.number)
+            mask = find_candidates(database, collection.number, where, size)
+        return self._find_live(database, collection) if mask is None else mask
+
     def _read_vectors(
         self, database: sqlite3.Connection, collection: Collection, rows: Sequence[StoredRow]
     ) -> Vectors:
@@ -276,6 +318,7 @@ class EmbeddedStore:
         """Delete the files of a collection that no snapshot uses any more."""
         self._vectors.drop(number)
         self._live.pop(number, None)
+        self._scoring.drop(number)
 
     def _check(self, folder: Path, collection: str) -> tuple[IntegrityReport, list[RawRecord]]:
         with self._snapshots.hold(), closing(RawReader(folder)) as reader:
@@ -306,15 +349,18 @@ class EmbeddedStore:
         self._rebuild_indexes(folder, collection)
 
     def _rebuild_indexes(self, folder: Path, collection: str) -> None:
-        """Rebuild the metadata index and the binary codes from the records and their vectors."""
+        """Rebuild the metadata index, the keyword index and the binary codes from the records."""
         with self._database.write() as database, closing(RawReader(folder)) as reader:
             found = find_collection(database, collection)
             if found is None:
                 return
             metadata_index.drop(database, found.number)
+            keyword_index.drop(database, found.number)
             for step in reader.read(collection):
-                readable = [(one.slot, one.record.metadata) for one in step if one.record]
-                metadata_index.change(database, found.number, added=readable)
+                readable = [(one.slot, one.record) for one in step if one.record]
+                entries = [(slot, record.metadata) for slot, record in readable]
+                metadata_index.change(database, found.number, added=entries)
+                keyword_index.change(database, found.number, added=readable)
             database.execute(
                 "UPDATE collections SET version = version + 1 WHERE number = ?", (found.number,)
             )

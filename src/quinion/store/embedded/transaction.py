@@ -8,13 +8,15 @@ from itertools import chain, count, islice
 import numpy as np
 
 from quinion.errors import InvalidInput
-from quinion.model.record import Metadata, Record
+from quinion.model.record import Metadata, Record, read_context
 from quinion.store.base import Selector, Vectors
 from quinion.store.embedded import metadata_index, outbox
 from quinion.store.embedded.bitmap import Slots
 from quinion.store.embedded.checksum import sum_metadata, sum_record
+from quinion.store.embedded.keywords import keyword_index
 from quinion.store.embedded.rows import (
     StoredRow,
+    bump_version,
     count_slots,
     dump,
     find_by_ids,
@@ -95,11 +97,17 @@ class EmbeddedTransaction:
             removed=_index(old),
             added=[(slot, r.metadata) for r, slot in zip(records, slots.tolist(), strict=True)],
         )
+        keyword_index.change(
+            self._database,
+            found.number,
+            removed=_with_slots(old),
+            added=zip(slots.tolist(), records, strict=True),
+        )
         self._retire(found.number, old)
         self._add_to_outbox(collection, [record.id for record in records])
 
     def update_metadata(self, selector: Selector, values: Metadata) -> int:
-        found = self._bump_version(selector.collection)
+        found = bump_version(self._database, selector.collection)
         if found is None:
             return 0
         rows = find_selected(self._database, found.number, selector)
@@ -119,11 +127,12 @@ class EmbeddedTransaction:
         )
         new = [(slot, after) for slot, _, after in changes]
         metadata_index.change(self._database, found.number, removed=old, added=new)
+        self._update_context(found.number, rows, values)
         self._add_to_outbox(selector.collection, [row.record.id for row in rows])
         return len(rows)
 
     def delete(self, selector: Selector) -> int:
-        found = self._bump_version(selector.collection)
+        found = bump_version(self._database, selector.collection)
         if found is None:
             return 0
         if selector.is_everything:
@@ -134,6 +143,7 @@ class EmbeddedTransaction:
             [(found.number, row.record.id) for row in rows],
         )
         metadata_index.change(self._database, found.number, removed=_index(rows))
+        keyword_index.change(self._database, found.number, removed=_with_slots(rows))
         self._retire(found.number, rows)
         self._add_to_outbox(selector.collection, [row.record.id for row in rows])
         return len(rows)
@@ -152,7 +162,7 @@ class EmbeddedTransaction:
             "INSERT OR IGNORE INTO collections (name, dimensions) VALUES (?, ?)",
             (collection, dimensions),
         )
-        found = self._bump_version(collection)
+        found = bump_version(self._database, collection)
         assert found is not None
         if found.dimensions != dimensions:
             raise InvalidInput(
@@ -168,13 +178,6 @@ class EmbeddedTransaction:
             )
         return found
 
-    def _bump_version(self, collection: str) -> Collection | None:
-        """Increment the collection's version, by which readers cache; return the collection."""
-        self._database.execute(
-            "UPDATE collections SET version = version + 1 WHERE name = ?", (collection,)
-        )
-        return find_collection(self._database, collection)
-
     def _assign(self, number: int, wanted: int) -> Slots:
         """Assign slots that no record has and no snapshot reads, lowest first."""
         retired = self._snapshots.retired(number) | self.retired.slots.get(number, set())
@@ -187,6 +190,17 @@ class EmbeddedTransaction:
         unused = (slot for slot in chain(free, count(end)) if slot not in blocked)
         return np.fromiter(islice(unused, wanted), np.int64, wanted)
 
+    def _update_context(self, number: int, rows: Sequence[StoredRow], values: Metadata) -> None:
+        """Update the keyword index where what a record stands under has changed."""
+        old, new = [], []
+        for row in rows:
+            record = row.record
+            after = {**record.metadata, **values}
+            if read_context(after) != read_context(record.metadata):
+                old.append((row.slot, record))
+                new.append((row.slot, Record(record.id, record.text, after)))
+        keyword_index.change(self._database, number, removed=old, added=new)
+
     def _retire(self, number: int, rows: Sequence[StoredRow]) -> None:
         """Free the slots of records for later transactions."""
         self.retired.slots.setdefault(number, set()).update(row.slot for row in rows)
@@ -195,6 +209,7 @@ class EmbeddedTransaction:
         query = "SELECT count(*) FROM records WHERE collection = ?"
         [(records,)] = self._database.execute(query, (number,))
         metadata_index.drop(self._database, number)
+        keyword_index.drop(self._database, number)
         for statement in (
             "DELETE FROM records WHERE collection = ?",
             "DELETE FROM collections WHERE number = ?",
@@ -213,3 +228,8 @@ class EmbeddedTransaction:
 def _index(rows: Sequence[StoredRow]) -> list[tuple[int, Metadata]]:
     """The records as the metadata index has them."""
     return [(row.slot, row.record.metadata) for row in rows]
+
+
+def _with_slots(rows: Sequence[StoredRow]) -> list[tuple[int, Record]]:
+    """The records as the keyword index has them."""
+    return [(row.slot, row.record) for row in rows]

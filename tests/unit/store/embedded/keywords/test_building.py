@@ -1,0 +1,166 @@
+"""Keyword index of a home that has none, or a damaged one; and its size."""
+
+import sqlite3
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from quinion.errors import StoreUnavailable
+from quinion.lexical.word_query import parse_query
+from quinion.model.record import Hit, Record
+from quinion.store.base import Candidates, Selector, Vectors, VectorStore
+from quinion.store.embedded.database import FILE
+from quinion.store.embedded.keywords import builder
+from quinion.store.embedded.store import EmbeddedStore
+from quinion.store.factory import StorePlace, open_store
+
+COUNT = 500
+VECTOR = np.ones((1, 4), np.float32)
+STAGES = {
+    "no tables": "DROP TABLE keyword_postings; DROP TABLE keyword_lengths; "
+    "DROP TABLE keyword_analysis; PRAGMA user_version = 3",
+    "another analysis": "UPDATE keyword_analysis SET version = -1",
+}
+"""What an earlier quinion, or one with another analysis, leaves."""
+
+
+def by_words(candidates: Candidates) -> Vectors:
+    return candidates.words
+
+
+def search(store: VectorStore, words: str, limit: int = COUNT, nearest: int = 0) -> list[Hit]:
+    query = parse_query(words)
+    return store.search_words("c", query, VECTOR, limit, by_words, nearest=nearest)
+
+
+def write(store: VectorStore, first: int, last: int) -> None:
+    records = [Record(f"id {n}", f"number{n} of some", {"n": n}) for n in range(first, last)]
+    with store.transaction() as transaction:
+        transaction.upsert("c", records, np.ones((last - first, 4), np.float32), "")
+
+
+def execute(folder: Path, script: str) -> None:
+    with closing(sqlite3.connect(folder / FILE)) as database:
+        database.executescript(script)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    with closing(EmbeddedStore(tmp_path / "store")) as store:
+        write(store, 0, COUNT)
+    return tmp_path / "store"
+
+
+def build(folder: Path) -> None:
+    """Open the store as an engine does, and wait for the index."""
+    place = StorePlace(folder.parent, folder, mirrored=False)
+    with closing(open_store(place)) as store:
+        assert isinstance(store, EmbeddedStore)
+        if store.builder:
+            store.builder.join()
+
+
+@pytest.mark.parametrize("stage", STAGES)
+def test_a_home_without_an_index_is_indexed_in_the_background(stage: str, folder: Path) -> None:
+    execute(folder, STAGES[stage])
+    build(folder)
+    with closing(EmbeddedStore(folder)) as store:
+        assert store.check("c").warnings == ()
+        assert len(search(store, "some")) == COUNT
+        assert [hit.record.id for hit in search(store, "number77")] == ["id 77"]
+        assert store.check("c").problems == ()
+
+
+def test_before_it_is_built_semantic_and_hybrid_answer_and_keyword_says_so(folder: Path) -> None:
+    execute(folder, STAGES["no tables"])
+    with closing(EmbeddedStore(folder)) as store:
+        write(store, COUNT, COUNT + 10)
+        [warning] = store.check("c").warnings
+        assert warning == "c: the keyword index is being built: 10 of 510 records"
+        assert len(store.search_vectors("c", VECTOR, 5)) == 5
+        assert search(store, "number505", 5, nearest=5)[0].record.id == "id 505"
+        with pytest.raises(StoreUnavailable, match="being built: 10 of 510 texts"):
+            search(store, "number505")
+        assert store.check("c").problems == ()
+
+
+def test_changes_before_and_during_the_build_are_in_the_index(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    execute(folder, STAGES["no tables"])
+    monkeypatch.setattr(builder, "STEP", 7)
+    with closing(EmbeddedStore(folder)) as store:
+        store.complete_keywords()
+        for n in range(0, COUNT, 10):
+            write(store, n, n + 2)
+            with store.transaction() as transaction:
+                transaction.delete(Selector.by_ids("c", [f"id {n + 5}"]))
+                selector = Selector.by_ids("c", [f"id {n + 7}"])
+                transaction.update_metadata(selector, {"title": "changed"})
+        assert store.builder
+        store.builder.join()
+        left = COUNT - COUNT // 10
+        assert store.check("c").warnings == ()
+        assert len(search(store, "some")) == left
+        assert len(search(store, "changed")) == COUNT // 10
+        assert store.check("c").problems == ()
+
+
+def test_a_build_that_was_stopped_goes_on_at_the_next_start(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    execute(folder, STAGES["no tables"])
+    monkeypatch.setattr(builder, "STEP", 1)
+    with closing(EmbeddedStore(folder)) as store:
+        store.complete_keywords()
+    with closing(EmbeddedStore(folder)) as store:
+        assert store.check("c").warnings
+        assert store.check("c").problems == ()
+    build(folder)
+    with closing(EmbeddedStore(folder)) as store:
+        assert store.check("c").warnings == ()
+        assert store.check("c").problems == ()
+
+
+DAMAGES: dict[str, Callable[[Path], None]] = {
+    "too short": lambda folder: execute(
+        folder, "UPDATE keyword_postings SET postings = x'0000' WHERE term = 'some'"
+    ),
+    "of a slot too far": lambda folder: execute(
+        folder, "UPDATE keyword_postings SET block = 99 WHERE term = 'some'"
+    ),
+    "lengths too short": lambda folder: execute(
+        folder, "UPDATE keyword_lengths SET lengths = x'0000'"
+    ),
+    "lengths of others": lambda folder: execute(
+        folder, "UPDATE keyword_lengths SET lengths = zeroblob(8190) || x'0101' || x'00'"
+    ),
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_a_damaged_index_is_an_error_of_keyword_search_only(damage: str, folder: Path) -> None:
+    DAMAGES[damage](folder)
+    with closing(EmbeddedStore(folder)) as store:
+        assert len(store.search_vectors("c", VECTOR, 5)) == 5
+        for nearest in (0, 5):
+            with pytest.raises(StoreUnavailable, match="quinion verify --repair"):
+                search(store, "some", nearest=nearest)
+        assert store.check("c").problems == ("c: the keyword index does not match the records",)
+        assert store.check("c", repair=True).repaired
+        assert len(search(store, "some")) == COUNT
+
+
+def test_a_long_text_and_a_repeated_word_are_indexed(tmp_path: Path) -> None:
+    with closing(EmbeddedStore(tmp_path / "store")) as store:
+        with store.transaction() as transaction:
+            record = Record("a", "flood " * 70_000 + "end", {})
+            transaction.upsert("c", [record], VECTOR, "")
+        assert [hit.record.id for hit in search(store, "end")] == ["a"]
+        assert store.check("c").problems == ()
+        with store.transaction() as transaction:
+            transaction.delete(Selector.by_ids("c", ["a"]))
+        assert store.check("c").problems == ()
