@@ -12,7 +12,7 @@ from anyio.from_thread import start_blocking_portal
 from bench.growth.fill import DOCVEC_COLLECTIONS
 from bench.peer import RESULTS, serve
 from quinion.engine import Engine, open_engine
-from quinion.search import semantic
+from quinion.search import modes
 from quinion.servers.docvec.filters import read_filters
 from quinion.settings import Settings
 
@@ -34,7 +34,7 @@ class BareEngine:
 
     async def _find(self, query: str, where: dict[str, Any] | None) -> Any:
         engine = self._engine
-        found = await semantic.search(
+        found = await modes.search(
             engine.collections,
             engine.model,
             DOCVEC_COLLECTIONS.chunks,

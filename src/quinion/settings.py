@@ -14,6 +14,7 @@ import platformdirs
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, SecretStr, ValidationError
 
 from quinion.errors import BadSetting
+from quinion.model.record import Mode
 
 CONTAINER_CHROMA = Path("/data/chroma")
 
@@ -144,6 +145,14 @@ class Settings(BaseModel):
         validation_alias="QUINION_MIRROR",
         description=(
             "Whether the store is mirrored to Chroma for other programs. `off`: Chroma is not used."
+        ),
+    )
+    search_mode: Mode | None = Field(
+        default=None,
+        validation_alias="QUINION_SEARCH_MODE",
+        description=(
+            "How searches compare without a `mode` of their own: `semantic` by meaning, `keyword` "
+            "by words, `hybrid` by both. Unset: hybrid in doclibrary, semantic elsewhere."
         ),
     )
     api_key: Annotated[SecretStr | None, BeforeValidator(_strip)] = Field(

@@ -14,6 +14,7 @@ from quinion.cli.groups import DOCUMENTS, GROUPS, MAINTENANCE, SERVERS, Commands
 from quinion.cli.help_types import use_familiar_types
 from quinion.cli.options import Json, name_clients, name_servers, override
 from quinion.cli.report import run_reporting
+from quinion.model.record import Mode
 from quinion.settings import Settings
 
 use_familiar_types()
@@ -213,9 +214,10 @@ def search(
         ),
     ] = None,
     limit: Annotated[int, typer.Option("--limit", "-n", help="Maximum number of results.")] = 10,
+    mode: Annotated[Mode | None, typer.Option(help="Compare meaning, words or both.")] = None,
     json: Json = False,
 ) -> None:
-    """Search documents, policies, indexed folders and the library with semantic search.
+    """Search documents, policies, indexed folders and the library by meaning and words.
 
     A passage that several servers have is shown once.
 
@@ -239,6 +241,7 @@ def search(
             policies=policy,
             servers=server,
             limit=limit,
+            mode=mode,
             as_json=json,
         )
     )

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from enum import StrEnum
 from pathlib import PurePath
 
 Scalar = str | int | float | bool
@@ -27,6 +28,14 @@ class Record:
     id: str
     text: str
     metadata: Metadata
+
+
+class Mode(StrEnum):
+    """What a search compares: meaning, words, or both."""
+
+    SEMANTIC = "semantic"
+    KEYWORD = "keyword"
+    HYBRID = "hybrid"
 
 
 @dataclass(frozen=True, slots=True)

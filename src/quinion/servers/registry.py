@@ -26,6 +26,7 @@ COMMON = (
     "model_dir",
     "ocr_languages",
     "read_roots",
+    "search_mode",
 )
 """Settings that change the behaviour of every server."""
 

@@ -5,8 +5,9 @@ from typing import TypeVar
 
 from quinion.concurrency import in_thread
 from quinion.errors import BadSetting
+from quinion.lexical.word_query import WordQuery
 from quinion.model.record import Hit, Record
-from quinion.store.base import Selector, Transaction, Vectors, VectorStore
+from quinion.store.base import Rank, Selector, Transaction, Vectors, VectorStore
 from quinion.store.filters import Where
 
 T = TypeVar("T")
@@ -39,11 +40,29 @@ class Collections:
         Raises:
             BadSetting: the collection was made with another model.
         """
-        # A collection without a model was imported from another program, which used the model
-        # that the contracts prescribe.
-        if made_with := self._store.model(collection):
-            self._check_model(collection, made_with)
+        self._check_search(collection)
         return self._store.search_vectors(collection, vector, limit, where)
+
+    def search_words(
+        self,
+        collection: str,
+        query: WordQuery,
+        vector: Vectors,
+        limit: int,
+        rank: Rank,
+        *,
+        nearest: int = 0,
+        where: Where | None = None,
+    ) -> list[Hit]:
+        """The chunks with the words of the query, best first; see `VectorStore`. Blocks.
+
+        Raises:
+            BadSetting: the collection was made with another model.
+        """
+        self._check_search(collection)
+        return self._store.search_words(
+            collection, query, vector, limit, rank, nearest=nearest, where=where
+        )
 
     async def get(
         self, collection: str, *, ids: Sequence[str] | None = None, where: Where | None = None
@@ -72,6 +91,12 @@ class Collections:
     async def delete(self, selectors: Sequence[Selector]) -> int:
         """Delete the selected records, in one transaction; return their number."""
         return await self.write(lambda write: sum(map(write.delete, selectors)))
+
+    def _check_search(self, collection: str) -> None:
+        # A collection without a model was imported from another program, which used the model
+        # that the contracts prescribe.
+        if made_with := self._store.model(collection):
+            self._check_model(collection, made_with)
 
     def _check_model(self, collection: str, made_with: str) -> str:
         """Check that a collection was made with the model that is configured for it.

@@ -107,9 +107,9 @@ def find(session: Session, query: str, **options: Any) -> list[Answer]:
     assert set(data) == {"query", "results"}, data
     results: list[Answer] = data["results"]
     for result in results:
-        assert set(result) == RESULT_KEYS
+        assert set(result) - {"match"} == RESULT_KEYS
         assert (result["element_label"] is None) == (result["type"] == "text")
-    scores = [result["score"] for result in results]
+    scores = [result.get("match", result)["score"] for result in results]
     assert scores == sorted(scores, reverse=True)
     return results
 

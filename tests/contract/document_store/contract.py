@@ -68,6 +68,7 @@ CONTRACT = Contract(
         ("get_document_text", "document_id", {"string"}, True, NOTHING),
         ("list_ingested_documents", "application_ref", {"string"}, True, NOTHING),
         # Additions, which a client of the contract never sends.
+        ("search_application_docs", "mode", {"string", "null"}, False, None),
         ("get_document_text", "without_overlap", {"boolean"}, False, False),
         ("ingest_document", "replace", {"boolean"}, False, False),
         ("get_document_text", "from_chunk", {"integer"}, False, 0),
@@ -108,7 +109,7 @@ CONTRACT = Contract(
         ],
     },
     parts=[
-        ("search_application_docs", "Result", RESULT_KEYS),
+        ("search_application_docs", "Result", {*RESULT_KEYS, "match"}),
         ("search_application_docs", "ChunkMetadata", {*CHUNK_FIELDS, *ADDED_FIELDS, "hidden_text"}),
     ],
     refusal=refuse,

@@ -114,6 +114,9 @@ CONTRACT = Contract(
         ("delete_file", "source_file", {"string"}, True, NOTHING),
         ("clear_index", "confirm", {"boolean"}, True, NOTHING),
         # An addition, which a client of the contract never sends.
+        ("search", "mode", {"string", "null"}, False, None),
+        ("search_with_filters", "mode", {"string", "null"}, False, None),
+        ("search_with_budget", "mode", {"string", "null"}, False, None),
         ("get_index_stats", "from_file", {"integer"}, False, 0),
     ],
     answers={tool: [DONE_KEYS, FAILED_KEYS] for tool in (*READING, *INDEXING, *DELETING)},
@@ -127,7 +130,7 @@ CONTRACT = Contract(
         ("index_directory", "SkippedFile", {"file_path", "reason"}),
         ("index_directory", "FileError", ERROR_KEYS | ERROR_ADDITIONS),
         ("search", "Found", SEARCH_KEYS | SEARCH_ADDITIONS | CAPPED),
-        ("search", "Result", RESULT_KEYS),
+        ("search", "Result", {*RESULT_KEYS, "match"}),
         ("search_with_filters", "Found", SEARCH_KEYS | SEARCH_ADDITIONS | CAPPED),
         ("search_with_budget", "FoundWithinBudget", BUDGET_KEYS | BUDGET_ADDITIONS),
         ("delete_chunks", "DeletedChunks", CHUNKS_KEYS),

@@ -125,6 +125,7 @@ CONTRACT = Contract(
         ("remove_policy_revision", "revision_id", {"string"}, True, NOTHING),
         # Additions, which a client of the contract never sends.
         ("search_policy", "more_queries", {"array", "null"}, False, None),
+        ("search_policy", "mode", {"string", "null"}, False, None),
         ("search_policy", "revision_id", {"string", "null"}, False, None),
         ("get_policy_section", "from_part", {"integer"}, False, 0),
         ("get_policy_section", "compare_with", {"string", "null"}, False, None),
@@ -140,7 +141,7 @@ CONTRACT = Contract(
         "remove_policy_revision": [REMOVE_KEYS, ERROR_KEYS],
     },
     parts=[
-        ("search_policy", "Result", set(RESULT_FIELDS) | FLAGGED),
+        ("search_policy", "Result", {*RESULT_FIELDS, *FLAGGED, "match"}),
         ("list_policy_documents", "PolicyEntry", POLICY_KEYS),
         ("list_policy_revisions", "RevisionEntry", REVISION_KEYS | REVISION_ADDITIONS | CHANGES),
     ],

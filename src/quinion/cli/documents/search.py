@@ -1,4 +1,4 @@
-"""`quinion search`: semantic search of all servers, with the page or lines to cite.
+"""`quinion search`: search of all servers by meaning and words, with the page or lines to cite.
 
 Documents, policies, indexed files and the library are searched, unless an option applies to one
 of them only.
@@ -17,9 +17,11 @@ from quinion.cli.report import fail
 from quinion.cli.server_client import Answer, call, connect
 from quinion.errors import InvalidInput
 from quinion.model.dates import parse_date
+from quinion.model.record import Mode
 from quinion.search.query import check_query
 from quinion.servers import doclibrary, document_store, docvec, policy_kb
 from quinion.servers.docvec.filters import FIELDS, NUMBER_FIELDS
+from quinion.servers.search_mode import choose_mode
 from quinion.settings import Settings
 
 _OPERATORS = {
@@ -53,6 +55,7 @@ def run(
     policies: list[str] | None,
     servers: list[str] | None,
     limit: int,
+    mode: Mode | None,
     as_json: bool,
 ) -> int:
     """Search and print the results; return 1 on failure."""
@@ -73,6 +76,9 @@ def run(
         doclibrary.NAME: ("search_documents", {"query": query, "limit": min(limit, 50)}),
     }
     asked = _choose_servers(options, servers or [])
+    how = {"mode": str(choose_mode(mode, settings, Mode.HYBRID))}
+    for name in asked:
+        requests[name][1].update(how)
     answers = anyio.run(_call, settings, {name: requests[name] for name in asked})
     failures = [text for text in map(_failure, answers.values()) if text]
     if as_json:

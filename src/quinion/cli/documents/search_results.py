@@ -97,13 +97,15 @@ def _of_document(result: Answer) -> Passage:
     title, name = metadata["title"], metadata["source_file"]
     shown = "" if name.startswith(title) else f"{title} · "  # a title that says no more
     place = f"{pages}   {shown}{metadata['application_ref']} · {metadata['document_type']}"
-    return Passage(document_store.NAME, result["relevance_score"], name, place, result["text"])
+    return Passage(
+        document_store.NAME, _score(result, "relevance_score"), name, place, result["text"]
+    )
 
 
 def _of_policy(result: Answer) -> Passage:
     title = f"{result['source']}, {result['section_ref']}"
     place = f"page {result['page_number']}   {result['version_label']} · {result['revision_id']}"
-    return Passage(policy_kb.NAME, result["relevance_score"], title, place, result["text"])
+    return Passage(policy_kb.NAME, _score(result, "relevance_score"), title, place, result["text"])
 
 
 def _of_file(result: Answer) -> Passage:
@@ -123,11 +125,16 @@ def _of_file(result: Answer) -> Passage:
     ]
     place = "   ".join(part for part in parts if part)
     title = metadata["source_file"]
-    return Passage(docvec.NAME, result["score"], title, place, result["content"])
+    return Passage(docvec.NAME, _score(result, "score"), title, place, result["content"])
 
 
 def _of_library(result: Answer) -> Passage:
     label = result.get("element_label")
     place = f"page {result['page_number']}" + (f"   {label}" if label else "")
     slug = result["document_slug"]
-    return Passage(doclibrary.NAME, result["score"], slug, place, result["content"])
+    return Passage(doclibrary.NAME, _score(result, "score"), slug, place, result["content"])
+
+
+def _score(result: Answer, key: str) -> float:
+    """The score by which a server sorts its results: that of the match, if words are compared."""
+    return float(result["match"]["score"] if "match" in result else result[key])

@@ -22,7 +22,8 @@ NAME = "doclibrary"
 
 INSTRUCTIONS = """\
 A library of technical documents whose figures, tables, equations and pages can be shown as images.
-Search with `search_documents` or, for elements only, `search_visual_elements`; show what was \
+Search with `search_documents` or, for elements only, `search_visual_elements`, which compare \
+meaning and words; show what was \
 found with `get_element_image` by its document_slug and element_label, or the page with \
 `get_page_image`; `get_element_details` has its caption, the text about it and a table's rows. \
 When a user asks for a figure, show it. `find_document` resolves partial names, \

@@ -15,6 +15,7 @@ from quinion.model.record import Hit, is_flagged
 from quinion.model.table_rows import to_csv, to_markdown
 from quinion.servers.base import Answer, Truncated, as_json
 from quinion.servers.invisible_text import NOTE, HiddenText, Warnings
+from quinion.servers.search_mode import OptionalMatch, WordMatch
 
 SHOWN_CHARACTERS = 300
 """Maximum length of the content of a search result."""
@@ -38,6 +39,7 @@ class Result(BaseModel):
     content: str
     element_label: str | None = None
     hidden_text: HiddenText = False
+    match: OptionalMatch = None
 
     @classmethod
     def of(cls, hit: Hit) -> "Result":
@@ -52,6 +54,7 @@ class Result(BaseModel):
             content=_shorten(hit.record.text),
             element_label=None if kind == TEXT else str(metadata["label"]),
             hidden_text=is_flagged(metadata),
+            match=WordMatch.of(hit),
         )
 
     def render(self, number: int) -> str:

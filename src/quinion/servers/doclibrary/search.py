@@ -1,16 +1,21 @@
-"""Semantic search of the library: chunks and elements."""
+"""Search of the library, for chunks and elements."""
 
 from collections.abc import Sequence
 
 from quinion.ingest.library.library import Library
 from quinion.ingest.library.records import CONTENT
-from quinion.model.record import Hit
-from quinion.search import semantic
+from quinion.model.record import Hit, Mode
+from quinion.search import modes
 from quinion.store.filters import all_of
 
 
 async def search(
-    library: Library, query: str, limit: int, slug: str | None, kinds: Sequence[str] | None
+    library: Library,
+    query: str,
+    limit: int,
+    slug: str | None,
+    kinds: Sequence[str] | None,
+    mode: Mode = Mode.HYBRID,
 ) -> list[Hit]:
     """Search for chunks and elements, in one document if `slug` is given.
 
@@ -25,7 +30,7 @@ async def search(
         {"kind": {"$in": list(kinds)}} if kinds else None,
     )
     resources = library.resources
-    found = await semantic.search(
-        resources.collections, resources.embedder, CONTENT, query, limit, where
+    found = await modes.search(
+        resources.collections, resources.embedder, CONTENT, query, limit, where, mode
     )
     return found.hits

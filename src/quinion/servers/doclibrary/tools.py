@@ -18,6 +18,7 @@ from quinion.ingest.library.enricher import Enricher
 from quinion.ingest.library.library import Library
 from quinion.ingest.library.records import LibraryDocument
 from quinion.model.element import ElementType
+from quinion.model.record import Mode
 from quinion.servers.base import Name, PathText, QueryText, make_tool, report_to
 from quinion.servers.doclibrary.answers import (
     AddAnswer,
@@ -49,6 +50,7 @@ from quinion.servers.doclibrary.answers import (
 from quinion.servers.doclibrary.search import search
 from quinion.servers.invisible_text import NOTE, warn
 from quinion.servers.response_size import how_many_fit
+from quinion.servers.search_mode import SearchMode, choose_mode
 
 MAX_RESULTS = 50
 MAX_LISTED = 100
@@ -75,8 +77,11 @@ Query = Annotated[QueryText, Field(description="What to look for, in natural lan
 def make_tools(library: Library) -> list[Tool]:
     """Make the tools of the contract."""
 
-    async def find(query: str, limit: int, slug: str | None, kinds: list[str] | None) -> Found:
-        hits = await search(library, query, min(limit, MAX_RESULTS + 1), slug, kinds)
+    async def find(
+        query: str, limit: int, slug: str | None, kinds: list[str] | None, mode: Mode | None
+    ) -> Found:
+        how = choose_mode(mode, library.resources.settings, Mode.HYBRID)
+        hits = await search(library, query, min(limit, MAX_RESULTS + 1), slug, kinds, how)
         results = [Result.of(hit) for hit in hits[:MAX_RESULTS]]
         return Found(query=query, results=results, truncated=len(hits) > MAX_RESULTS)
 
@@ -84,13 +89,16 @@ def make_tools(library: Library) -> list[Tool]:
         query: Query,
         limit: Annotated[int, _at_most(MAX_RESULTS, "How many results at the most (1-50).")] = 10,
         document_slug: OnlySlug = None,
+        mode: SearchMode = None,
     ) -> Annotated[CallToolResult, SearchAnswer]:
-        """Search everything in the library by meaning: text, figures, tables, equations.
+        """Search everything in the library: text, figures, tables, equations.
+
+        Meaning and words are compared, unless `mode` says otherwise.
 
         Each result names its document and page, and for an element its label: what
         `get_element_image` and `get_page_image` need.
         """
-        found = await find(query, limit, document_slug, None)
+        found = await find(query, limit, document_slug, None, mode)
         return text_result(found, found.render("results"))
 
     async def search_visual_elements(
@@ -100,13 +108,14 @@ def make_tools(library: Library) -> list[Tool]:
         ] = None,
         limit: Annotated[int, _at_most(MAX_RESULTS, "How many results at the most (1-50).")] = 10,
         document_slug: OnlySlug = None,
+        mode: SearchMode = None,
     ) -> Annotated[CallToolResult, SearchAnswer]:
-        """Search the figures, tables, equations, diagrams and charts of the library by meaning.
+        """Search the figures, tables, equations, diagrams and charts of the library.
 
         Show what was found with `get_element_image`.
         """
         kinds = list(ElementType) if element_type is None else [_check_type(element_type)]
-        found = await find(query, limit, document_slug, list(map(str, kinds)))
+        found = await find(query, limit, document_slug, list(map(str, kinds)), mode)
         of_type = f" of type '{element_type}'" if element_type and not found.results else ""
         return text_result(found, found.render(f"visual elements{of_type}"))
 

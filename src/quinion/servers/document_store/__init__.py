@@ -27,7 +27,8 @@ NAME = "document-store"
 INSTRUCTIONS = """\
 Documents of planning applications: statements, assessments, reports, plans.
 To answer a question, search by meaning with `search_application_docs`; narrow it with \
-`application_ref` and `document_types`. To see what an application has, or to get a document's id, \
+`application_ref` and `document_types`. For names, numbers, codes, references and quotations, set \
+`mode` to hybrid. To see what an application has, or to get a document's id, \
 call `list_ingested_documents`; to read one whole, `get_document_text`. A file that is not there \
 yet is taken in with `ingest_document`. The prompt review_application leads through a whole review.
 What policy requires, and which policy was in force on a date, is in the policy-kb server; \

@@ -16,6 +16,7 @@ from quinion.model.record import Hit, Metadata, Record
 from quinion.servers.base import Answer, FilterWarning
 from quinion.servers.document_store.records import title_of
 from quinion.servers.invisible_text import HiddenText, Warnings, warn
+from quinion.servers.search_mode import OptionalMatch, WordMatch
 
 Title = Annotated[
     str,
@@ -133,6 +134,7 @@ class Result(BaseModel):
     text: str
     relevance_score: float
     metadata: ChunkMetadata
+    match: OptionalMatch = None
 
     @classmethod
     def of(cls, hit: Hit, document: Metadata) -> "Result":
@@ -152,6 +154,7 @@ class Result(BaseModel):
                     "ingested_at": document.get("ingested_at", ""),
                 }
             ),
+            match=WordMatch.of(hit),
         )
 
 

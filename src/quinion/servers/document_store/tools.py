@@ -12,7 +12,7 @@ from pydantic import Field
 from quinion.engine import Engine
 from quinion.ingest.applications import ApplicationIngestion
 from quinion.model.document_type import DocumentType
-from quinion.search import semantic
+from quinion.search import modes
 from quinion.servers.base import (
     Name,
     PathText,
@@ -51,6 +51,7 @@ from quinion.servers.document_store.listing import (
 )
 from quinion.servers.document_store.records import CHUNKS
 from quinion.servers.response_size import how_many_fit
+from quinion.servers.search_mode import SearchMode, choose_mode
 from quinion.store.filters import all_of
 
 MAX_RESULTS = 1000
@@ -117,8 +118,12 @@ def make_tools(engine: Engine, ingestion: ApplicationIngestion) -> list[Tool]:
             int,
             Field(ge=1, description=f"How many results at the most; never over {MAX_RESULTS:,}."),
         ] = 10,
+        mode: SearchMode = None,
     ) -> SearchAnswer:
         """Search the chunks of ingested documents by meaning, best match first.
+
+        Set `mode` to hybrid for names, numbers, codes, references and quotations: it compares
+        the words, too.
 
         Each result has its text, a relevance score from 0 to 1, and in its metadata the source
         file and the page numbers to cite.
@@ -131,13 +136,14 @@ def make_tools(engine: Engine, ingestion: ApplicationIngestion) -> list[Tool]:
             if document_types
             else None,
         )
-        found = await semantic.search(
+        found = await modes.search(
             engine.collections,
             engine.embedder,
             CHUNKS,
             query,
             min(max_results, MAX_RESULTS + 1),
             where,
+            choose_mode(mode, engine.settings),
         )
         documents = await documents_of(engine, found.hits)
         results = [

@@ -24,7 +24,8 @@ Folders of notes, documentation, PDFs and Python code, searched by meaning.
 Index a folder with `index_directory` (again whenever its files have changed; only those are \
 read again) or one file with `index_file`. Search with `search`; where room is short, let \
 `search_with_budget` return as much as fits into a number of tokens; where the file, format, \
-heading, page or function is known, narrow it with `search_with_filters`. See what is indexed \
+heading, page or function is known, narrow it with `search_with_filters`. For names, numbers, \
+codes, references and quotations, set `mode` to hybrid. See what is indexed \
 with `get_index_stats`. `delete_file`, `delete_chunks` and `clear_index` take things out of the \
 index and never touch a file. The prompt answer_from_folder leads from a question to a cited answer.
 Documents of planning applications are in the document-store server, planning policies in \

@@ -13,6 +13,7 @@ from pydantic import BaseModel, Field, JsonValue
 from quinion.model.record import Hit, Scalar
 from quinion.servers.base import Answer, Truncated
 from quinion.servers.invisible_text import Warnings
+from quinion.servers.search_mode import OptionalMatch, WordMatch
 
 T = TypeVar("T")
 
@@ -104,6 +105,7 @@ class Result(BaseModel):
     score: float = Field(description="0 to 1, higher is better.")
     metadata: dict[str, Scalar]
     token_count: int
+    match: OptionalMatch = None
 
     @classmethod
     def of(cls, hit: Hit) -> "Result":
@@ -114,6 +116,7 @@ class Result(BaseModel):
             score=hit.score,
             metadata=dict(hit.record.metadata),
             token_count=int(hit.record.metadata["token_count"]),
+            match=WordMatch.of(hit),
         )
 
 

@@ -22,6 +22,7 @@ from quinion.ingest.folders.folder_index import FolderIndex
 from quinion.ingest.folders.indexer import Indexer, RunResult
 from quinion.ingest.foreign_text import describe_foreign
 from quinion.ingest.progress import Progress
+from quinion.model.record import Mode
 from quinion.search.budget import select
 from quinion.servers.base import (
     Name,
@@ -65,6 +66,7 @@ from quinion.servers.docvec.index_contents import describe
 from quinion.servers.docvec.search import find_chunks
 from quinion.servers.invisible_text import warn, warn_of_files
 from quinion.servers.response_size import how_many_fit
+from quinion.servers.search_mode import SearchMode
 
 MAX_RESULTS = 50
 MAX_IDS = 10_000
@@ -147,13 +149,16 @@ def make_tools(index: FolderIndex) -> list[Tool]:
         work = _index_directory(indexer, dir_path, recursive, report_to(ctx))
         return IndexDirectoryAnswer(await answer_about(dir_path, work))
 
-    async def search(query: Query, n_results: Limit = 5) -> SearchAnswer:
+    async def search(query: Query, n_results: Limit = 5, mode: SearchMode = None) -> SearchAnswer:
         """Search the indexed documents by meaning, best match first.
+
+        Set `mode` to hybrid for names, numbers, codes and quotations: it compares the words, too.
 
         Each result has its content, a score from 0 to 1, and in its metadata the source file
         and the page, lines or heading to cite.
         """
-        return SearchAnswer(await answer(_search(index, query, n_results, None), search_failure))
+        work = _search(index, query, n_results, None, mode)
+        return SearchAnswer(await answer(work, search_failure))
 
     async def search_with_filters(
         query: Query,
@@ -168,6 +173,7 @@ def make_tools(index: FolderIndex) -> list[Tool]:
             ),
         ] = None,
         n_results: Limit = 5,
+        mode: SearchMode = None,
     ) -> SearchAnswer:
         """Search only the chunks that meet conditions on their metadata.
 
@@ -176,7 +182,7 @@ def make_tools(index: FolderIndex) -> list[Tool]:
         page_number, page_position (start, middle, end); class_name, function_name, start_line,
         end_line; slide; sheet, start_row, end_row; message.
         """
-        work = _search(index, query, n_results, filters)
+        work = _search(index, query, n_results, filters, mode)
         return SearchAnswer(await answer(work, search_failure))
 
     async def search_with_budget(
@@ -184,12 +190,13 @@ def make_tools(index: FolderIndex) -> list[Tool]:
         max_tokens: Annotated[
             int, Field(ge=1, description="How many tokens the results may have together.")
         ] = 3000,
+        mode: SearchMode = None,
     ) -> BudgetAnswer:
         """Search, and return the best results that fit into a number of tokens.
 
         The fifty best are looked at; one that does not fit is passed over for smaller ones.
         """
-        work = _search_within(index, query, max_tokens)
+        work = _search_within(index, query, max_tokens, mode)
         return BudgetAnswer(await answer(work, search_failure))
 
     async def delete_chunks(ids: Ids) -> DeleteChunksAnswer:
@@ -319,9 +326,10 @@ def _file_error(run: RunResult, position: int) -> FileError:
 
 
 async def _search(
-    index: FolderIndex, query: str, limit: int, filters: dict[str, Any] | None
+    index: FolderIndex, query: str, limit: int, filters: dict[str, Any] | None, mode: Mode | None
 ) -> Found:
-    found = await find_chunks(index, query, min(limit, MAX_RESULTS + 1), read_filters(filters))
+    wanted = min(limit, MAX_RESULTS + 1)
+    found = await find_chunks(index, query, wanted, read_filters(filters), mode)
     results = [Result.of(hit) for hit in found.hits[:MAX_RESULTS]]
     fitting = results[: how_many_fit(results)]
     return Found(
@@ -334,8 +342,10 @@ async def _search(
     )
 
 
-async def _search_within(index: FolderIndex, query: str, budget: int) -> FoundWithinBudget:
-    found = await find_chunks(index, query, MAX_RESULTS)
+async def _search_within(
+    index: FolderIndex, query: str, budget: int, mode: Mode | None
+) -> FoundWithinBudget:
+    found = await find_chunks(index, query, MAX_RESULTS, mode=mode)
     sizes = [int(hit.record.metadata["token_count"]) for hit in found.hits]
     selection = select(found.hits, sizes, budget)
     if sizes and not selection.hits:

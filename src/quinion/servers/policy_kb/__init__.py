@@ -29,7 +29,8 @@ REGISTRY_FILE = "policies.db"
 INSTRUCTIONS = """\
 Planning policies and their revisions, and which text was in force on a given date.
 To find what policy says, search by meaning with `search_policy`; give `effective_date` (for a \
-planning application, the day it was validated) to search only what was in force then. When the \
+planning application, the day it was validated) to search only what was in force then. For names, \
+numbers, references and quotations, set `mode` to hybrid. When the \
 reference is known ("Para 116", "Policy H1"), read that section whole with `get_policy_section`. \
 See what there is with `list_policy_documents`, and from when to when each text held with \
 `list_policy_revisions`. `ingest_policy_revision` takes the PDF of a registered revision in, \

@@ -15,6 +15,7 @@ from quinion.model.record import Hit
 from quinion.servers.base import Answer, FilterWarning
 from quinion.servers.invisible_text import HiddenText, Warnings
 from quinion.servers.policy_kb.changes import NamedRevision, RevisionChanges, SectionComparison
+from quinion.servers.search_mode import OptionalMatch, WordMatch
 
 
 def _is_missing(value: object) -> bool:
@@ -41,6 +42,7 @@ class Result(BaseModel):
     section_ref: str
     page_number: int
     hidden_text: HiddenText = False
+    match: OptionalMatch = None
 
     @classmethod
     def of(cls, hit: Hit) -> "Result":
@@ -50,6 +52,7 @@ class Result(BaseModel):
                 "chunk_id": hit.record.id,
                 "text": hit.record.text,
                 "relevance_score": hit.score,
+                "match": WordMatch.of(hit),
                 **hit.record.metadata,
             }
         )

@@ -8,9 +8,9 @@ from quinion.errors import RevisionMissing
 from quinion.ingest.policies import KnowledgeBase
 from quinion.model.dates import parse_date
 from quinion.model.policy import Revision, is_revision_id
-from quinion.model.record import Hit
+from quinion.model.record import Hit, Mode
 from quinion.model.revisions import latest_effective, newest_first, resolve
-from quinion.search import semantic
+from quinion.search import modes
 from quinion.search.query import check_query
 from quinion.servers.base import SHOWN_CHARACTERS, SHOWN_NAMES
 from quinion.servers.policy_kb.records import (
@@ -29,8 +29,9 @@ async def search(
     sources: Sequence[str],
     day: date | None,
     revision_id: str | None = None,
+    mode: Mode = Mode.SEMANTIC,
 ) -> list[Hit]:
-    """Search chunks by meaning.
+    """Search chunks by meaning, by words, or by both.
 
     `sources` limits the search to these policies, `day` to the revisions in force on it. Drafts
     are searched only by their `revision_id`.
@@ -52,8 +53,8 @@ async def search(
     elif any(revision.draft for revisions in by_source.values() for revision in revisions):
         where = all_of(where, filter_drafts())
     resources = knowledge.resources
-    nearest = await semantic.search(
-        resources.collections, resources.embedder, CHUNKS, query, limit, where
+    nearest = await modes.search(
+        resources.collections, resources.embedder, CHUNKS, query, limit, where, mode
     )
     return nearest.hits
 

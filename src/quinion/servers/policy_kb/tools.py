@@ -43,6 +43,7 @@ from quinion.servers.policy_kb.lookup import search, warn_of_sources
 from quinion.servers.policy_kb.section import read_section
 from quinion.servers.policy_kb.whole_comparison import compare_revisions
 from quinion.servers.response_size import how_many_fit
+from quinion.servers.search_mode import SearchMode, choose_mode
 
 MAX_RESULTS = 1000
 MAX_QUERIES = 20
@@ -80,8 +81,12 @@ def make_tools(knowledge: KnowledgeBase) -> list[Tool]:
             Name | None,
             Field(description="Only this revision; the only way to search a draft."),
         ] = None,
+        mode: SearchMode = None,
     ) -> SearchAnswer:
         """Search policy texts by meaning, best match first.
+
+        Set `mode` to hybrid for names, numbers, references ("paragraph 116", "Policy H1") and
+        quotations: it compares the words, too.
 
         With `effective_date`, only text that was in force on that day is found; without it, all
         revisions are searched, superseded ones too, but no drafts. Each result has the source,
@@ -90,8 +95,9 @@ def make_tools(knowledge: KnowledgeBase) -> list[Tool]:
         day = parse_date(effective_date) if effective_date is not None else None
         queries = [query, *(more_queries or [])]
         limit = min(n_results, MAX_RESULTS + 1)
+        how = choose_mode(mode, knowledge.resources.settings)
         found = [
-            list(map(Result.of, await find(text, limit, sources or [], day, revision_id)))
+            list(map(Result.of, await find(text, limit, sources or [], day, revision_id, how)))
             for text in queries
         ]
         kept = _cut_to_fit(queries, [results[:MAX_RESULTS] for results in found])

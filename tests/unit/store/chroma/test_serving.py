@@ -17,7 +17,7 @@ from quinion.engine import open_engine
 from quinion.ingest.folders.records import IndexCollections
 from quinion.ingest.library.records import DOCUMENTS
 from quinion.model.policy import PolicyCategory, PolicyDraft, RevisionDraft
-from quinion.search import semantic
+from quinion.search import modes
 from quinion.servers import doclibrary, document_store, docvec, policy_kb
 from quinion.servers.base import ContractServer, serving
 from quinion.servers.document_store.records import CHUNKS, REGISTRY
@@ -170,9 +170,7 @@ async def ingest_without_server(settings: Settings, letter: Path) -> dict[str, C
     async with open_engine(settings) as engine:
         server = document_store.build(engine)
         await ask(server, "ingest_document", file_path=str(letter), application_ref="A")
-        found = await semantic.search(
-            engine.collections, engine.embedder, CHUNKS, "cycle parking", 3
-        )
+        found = await modes.search(engine.collections, engine.embedder, CHUNKS, "cycle parking", 3)
         assert len(found.hits) == 1
         assert isinstance(engine.store, EmbeddedStore)
         return read_store(engine.store)
