@@ -12,7 +12,7 @@ import random
 import re
 import tarfile
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from quinion.extract.document import Options, inspect, read_pages
@@ -31,6 +31,8 @@ class JudgedSet:
     queries: Mapping[str, str]
     relevant: Mapping[str, frozenset[str]]
     by_page: bool
+    titles: Mapping[str, str] = field(default_factory=dict)
+    """Titles of documents whose name is only a number."""
 
     def places(self, document: str, pages: Sequence[int]) -> list[str]:
         """Return the documents or pages that a chunk on these pages counts for."""
@@ -63,17 +65,14 @@ def read_sets(folder: Path) -> list[JudgedSet]:
 
 
 def read_cranfield(folder: Path) -> JudgedSet:
-    texts = {
-        match[1]: match[2].strip()
-        for match in re.finditer(
-            r"<docno>(\d+)</docno>.*?<text>(.*?)</text>",
-            (folder / "cran.all.1400.xml").read_text(),
-            re.DOTALL,
-        )
-    }
-    titles = re.findall(r"<title>(.*?)</title>", (folder / "cran.qry.xml").read_text(), re.DOTALL)
+    texts, titles = {}, {}
+    pattern = r"<docno>(\d+)</docno>\s*<title>(.*?)</title>.*?<text>(.*?)</text>"
+    content = (folder / "cran.all.1400.xml").read_text()
+    for name, title, text in re.findall(pattern, content, re.DOTALL):
+        texts[name], titles[name] = text.strip(), " ".join(title.split())
+    asked = re.findall(r"<title>(.*?)</title>", (folder / "cran.qry.xml").read_text(), re.DOTALL)
     # The judgements number the queries by their order.
-    queries = {str(number): title.strip() for number, title in enumerate(titles, 1)}
+    queries = {str(number): title.strip() for number, title in enumerate(asked, 1)}
     relevant: dict[str, set[str]] = {}
     for line in (folder / "cranqrel.trec.txt").read_text().splitlines():
         query, _, document, judgement = line.split()
@@ -85,6 +84,7 @@ def read_cranfield(folder: Path) -> JudgedSet:
         queries,
         {query: frozenset(found) for query, found in relevant.items()},
         by_page=False,
+        titles=titles,
     )
 
 

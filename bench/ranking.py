@@ -1,4 +1,4 @@
-"""Ranking metrics: nDCG@10 and recall@10."""
+"""Ranking metrics: nDCG@10, recall@10 and the mean reciprocal rank (MRR)."""
 
 import math
 from collections.abc import Callable, Mapping, Sequence
@@ -20,6 +20,10 @@ def mean_recall(rankings: Rankings, judgements: Judgements) -> float:
     return _mean(_recall, rankings, judgements)
 
 
+def mean_reciprocal_rank(rankings: Rankings, judgements: Judgements) -> float:
+    return _mean(_reciprocal_rank, rankings, judgements)
+
+
 def _mean(
     judge: Callable[[Sequence[str], frozenset[str]], float],
     rankings: Rankings,
@@ -38,3 +42,8 @@ def _ndcg(ranking: Sequence[str], relevant: frozenset[str]) -> float:
 
 def _recall(ranking: Sequence[str], relevant: frozenset[str]) -> float:
     return len(relevant.intersection(ranking[:DEPTH])) / min(DEPTH, len(relevant))
+
+
+def _reciprocal_rank(ranking: Sequence[str], relevant: frozenset[str]) -> float:
+    ranks = (1 / place for place, name in enumerate(ranking, 1) if name in relevant)
+    return next(ranks, 0.0)

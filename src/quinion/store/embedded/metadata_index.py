@@ -149,6 +149,18 @@ def find_candidates(
     return reduce(operator.and_, known) if known else None
 
 
+def is_exact(database: sqlite3.Connection, collection: int, where: Where) -> bool:
+    """Whether the candidates for a filter all match it: no key in it has long values."""
+    query = "SELECT 1 FROM metadata_values WHERE collection = ? AND key = ? AND value = ?"
+    for key, condition in where.items():
+        if key in ("$and", "$or"):
+            if not all(is_exact(database, collection, part) for part in condition):
+                return False
+        elif database.execute(query, (collection, key, LONG)).fetchone():
+            return False
+    return True
+
+
 def _union(parts: list[Mask | None], size: int) -> Mask | None:
     known = [part for part in parts if part is not None]
     nothing = np.zeros(size, np.bool_)

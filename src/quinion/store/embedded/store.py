@@ -31,7 +31,7 @@ from quinion.store.embedded.keywords import keyword_index
 from quinion.store.embedded.keywords.builder import IndexBuilder, is_complete
 from quinion.store.embedded.keywords.scoring import Scoring
 from quinion.store.embedded.keywords.word_search import WordSearch
-from quinion.store.embedded.metadata_index import all_slots, decoding, find_candidates
+from quinion.store.embedded.metadata_index import all_slots, decoding, find_candidates, is_exact
 from quinion.store.embedded.outbox import Outbox
 from quinion.store.embedded.raw_reader import RawReader, RawRecord
 from quinion.store.embedded.rows import (
@@ -205,6 +205,8 @@ class EmbeddedStore:
             if found is None:
                 return []
             live, mask = self._find_live(database, found), self._find_mask(database, found, where)
+            if where and is_exact(database, found.number, where):
+                where = None  # the mask has the matching records only
             search = WordSearch(database, found, live, mask, where)
             return search.find(self._scoring, self._vectors, query, vector, limit, rank, nearest)
 

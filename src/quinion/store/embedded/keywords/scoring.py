@@ -7,7 +7,8 @@ index lacks is replaced by similar ones: those that it begins, or those that dif
 import json
 import sqlite3
 import threading
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 
@@ -43,17 +44,22 @@ _IS_ONE = _FREQUENCIES.format(condition="term IN (SELECT value FROM json_each(?)
 class Postings:
     """The slots of the records with a term, by block, and the term's frequency in each.
 
-    `parts` has the bounds of each block's part.
+    `blocks` has the numbers of the blocks, and `ends` the ends of their parts.
     """
 
     slots: NDArray[np.int32]
     counts: Vectors
-    parts: Mapping[int, Sequence[int]]
+    blocks: Sequence[int]
+    ends: Sequence[int]
 
     def __contains__(self, slot: int) -> bool:
         """Whether the record at this slot has the term."""
-        start, end = self.parts.get(slot // BLOCK, (0, 0))
-        return bool((self.slots[start:end] == slot).any())
+        block = slot // BLOCK
+        place = bisect_left(self.blocks, block)
+        if place == len(self.blocks) or self.blocks[place] != block:
+            return False
+        start = self.ends[place - 1] if place else 0
+        return bool((self.slots[start : self.ends[place]] == slot).any())
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,13 +164,11 @@ def read_postings(database: sqlite3.Connection, collection: int, term: str) -> P
 def decode(rows: Sequence[tuple[int, bytes]]) -> Postings:
     """Decode blocks of postings, given with their numbers."""
     found = np.frombuffer(b"".join([postings for _, postings in rows]), POSTING)
-    starts = np.array([block * BLOCK for block, _ in rows], np.int32)
+    blocks = [block for block, _ in rows]
     sizes = [len(postings) // POSTING.itemsize for _, postings in rows]
     slots = found["offset"].astype(np.int32)
-    slots += np.repeat(starts, sizes)
-    bounds = [0, *accumulate(sizes)]
-    parts = {block: bounds[place : place + 2] for place, (block, _) in enumerate(rows)}
-    return Postings(slots, found["count"].astype(np.float32), parts)
+    slots += np.repeat(np.array(blocks, np.int32) * BLOCK, sizes)
+    return Postings(slots, found["count"].astype(np.float32), blocks, [*accumulate(sizes)])
 
 
 def _compute_norms(database: sqlite3.Connection, collection: Collection) -> Norms:

@@ -33,7 +33,8 @@ WHERE collection = ? AND slot IN (SELECT value FROM json_each(?))
 class WordSearch:
     """Searches of one collection in one snapshot.
 
-    `live` has the slots with records, and `mask` those that may match `where`.
+    `live` has the slots with records, and `mask` those that may match `where`; without `where`,
+    they match.
     """
 
     def __init__(
@@ -69,7 +70,7 @@ class WordSearch:
         slots = self._find_with_phrases(query.phrases, scored, depth)
         if nearest and not len(slots):
             by_words = self._accept(partial(_find_best, scored.scores, self._mask), depth)
-            nearest_to = partial(self._find_nearest, vectors, vector)
+            nearest_to = partial(self._find_nearest, vectors, vector, limit)
             slots = np.union1d(by_words, self._accept(nearest_to, nearest))
         elif not query.phrases:
             slots = np.sort(self._accept(partial(_find_best, scored.scores, self._mask), depth))
@@ -82,8 +83,11 @@ class WordSearch:
         best = np.argsort(-scores, kind="stable")[:limit]
         return self._read(slots[best], cosines[best], scores[best], scored)
 
-    def _find_nearest(self, vectors: VectorIndex, vector: Vectors, count: int) -> Slots:
-        return vectors.nearest(self._database, self._collection, vector, count, self._mask)[0]
+    def _find_nearest(self, vectors: VectorIndex, vector: Vectors, limit: int, count: int) -> Slots:
+        """Find that many of the nearest, of which the first `limit` are exact."""
+        return vectors.nearest(
+            self._database, self._collection, vector, count, self._mask, exact=limit
+        )[0]
 
     def _accept(self, find: Callable[[int], Slots], count: int) -> Slots:
         """Find the best that match the filter, of which the mask has a superset."""
@@ -143,7 +147,7 @@ class WordSearch:
                 Hit(
                     records[slot],
                     score_of_distance(distance),
-                    Match(score, scored.find_words(slot)),
+                    Match(score, scored.find_words(slot) if scored.scores[slot] else ()),
                 )
                 for slot, distance, score in zip(
                     slots.tolist(), distances.tolist(), scores.tolist(), strict=True

@@ -104,10 +104,13 @@ class VectorIndex:
         vector: Vectors,
         limit: int,
         mask: Mask,
+        exact: int | None = None,
     ) -> tuple[Slots, NDArray[np.float32]]:
         """Find the slots in the mask with the nearest vectors, nearest first, and their distances.
 
-        Returns `limit` of them, or fewer if the mask has fewer.
+        Returns `limit` of them, or fewer if the mask has fewer. Where binary codes choose the
+        candidates, only the first `exact` (default: all) are sought among as many candidates as
+        usual.
         """
         count = int(np.count_nonzero(mask))
         if not count:
@@ -115,7 +118,8 @@ class VectorIndex:
         vector = vector.ravel()
         codes = self._open_codes(database, collection)
         if codes and count > (MAX_EXACT if count * 2 > len(mask) else MAX_EXACT_SCATTERED):
-            slots = codes.nearest(vector, mask, max(MIN_CANDIDATES, CANDIDATES_PER_HIT * limit))
+            sought = max(MIN_CANDIDATES, CANDIDATES_PER_HIT * (exact or limit), limit)
+            slots = codes.nearest(vector, mask, sought)
         else:
             slots = np.flatnonzero(mask)
         # Squared distances of unit vectors; rounding errors must not make them negative.

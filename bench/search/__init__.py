@@ -1,0 +1,1 @@
+"""Quality of search by meaning, by words and by both, and what it costs."""
