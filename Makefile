@@ -12,7 +12,7 @@ NODE := tests/conformance/node_modules/.made
 MCPB := deploy/node_modules/.made
 CLIENT_V1 := .conformance/v1/.made
 
-.PHONY: run test test-all fuzz bombs load check crash bench bench-quick bench-corpus eval-elements setup dev conformance-tools tesseract redis \
+.PHONY: run test test-all fuzz bombs load check crash bench bench-quick bench-corpus eval-elements eval-search setup dev conformance-tools tesseract redis \
   packages bundles docs picture requirements clean
 
 run: setup ## install, start all servers, ingest the samples into an empty home
@@ -54,6 +54,9 @@ bench-corpus:
 
 eval-elements: bench-corpus dev ## evaluate figure, table and equation detection; CORPUS as for bench
 	$(BIN)/python -m bench.elements.evaluate "$(CORPUS)"
+
+eval-search: bench-corpus dev ## evaluate the search modes, update docs/search.md; CORPUS as for bench
+	$(BIN)/python -m bench.search.evaluate "$(CORPUS)"
 
 # PyTorch is installed separately: the version and hashes of its CPU build depend on the package
 # index. The requirements file pins everything else, so no dependency is resolved.

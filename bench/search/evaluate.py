@@ -99,7 +99,7 @@ def write(body: str, chart: str) -> None:
     before, _, rest = page.partition(BEGIN)
     _, _, after = rest.partition(END)
     (DOCS / "search.md").write_text(f"{before}{BEGIN}\n{body}\n\n{END}{after}")
-    (DOCS / "search.svg").write_text(chart)
+    (DOCS / "search-quality.svg").write_text(chart)
 
 
 def _row(

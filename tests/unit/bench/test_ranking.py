@@ -1,10 +1,10 @@
-"""nDCG and recall of rankings."""
+"""nDCG, recall and reciprocal ranks of rankings."""
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bench.ranking import DEPTH, mean_ndcg, mean_recall
+from bench.ranking import DEPTH, mean_ndcg, mean_recall, mean_reciprocal_rank
 
 NAMES = st.sampled_from([f"d{number}" for number in range(20)])
 
@@ -15,6 +15,11 @@ def test_known_values() -> None:
     # 1 / log2(3) of 1 + 1 / log2(3)
     assert mean_ndcg({"q": ["c", "a"]}, judgements) == pytest.approx(0.6309 / 1.6309, abs=1e-4)
     assert mean_recall({"q": ["c", "a"]}, judgements) == 0.5
+
+
+def test_the_reciprocal_rank_is_that_of_the_first_relevant_result() -> None:
+    judgements = {"q": frozenset({"a", "b"}), "r": frozenset({"x"})}
+    assert mean_reciprocal_rank({"q": ["c", "b", "a"], "r": ["c"]}, judgements) == 0.25
 
 
 def test_the_mean_is_over_the_queries() -> None:
