@@ -42,7 +42,7 @@ def list_(
     if json:
         print_json(documents)
     elif documents:
-        _print_table(documents)
+        print_table(documents)
     else:
         of = f" of {application_ref}" if application_ref else ""
         typer.echo(f"There is no document{of}. To add some, see: quinion ingest --help")
@@ -125,24 +125,23 @@ def _list(application_ref: str | None) -> "list[Answer]":
     return documents
 
 
-def _print_table(documents: "list[Answer]") -> None:
+def print_table(documents: "list[Answer]") -> None:
+    """Print a table of documents, with whole ids."""
     from rich.console import Console
     from rich.markup import escape
     from rich.table import Column, Table
 
     table = Table(
-        "id",
-        "application",
+        Column("id", no_wrap=True),  # to be copied
+        Column("application", overflow="fold"),
         Column("title", overflow="fold"),
-        Column("file", overflow="fold"),
-        "type",
-        "chunks",
-        "ingested",
+        Column("type", overflow="fold"),
+        Column("chunks", justify="right"),
+        Column("ingested", overflow="fold"),
     )
     for one in documents:
-        row = (one["document_id"], one["application_ref"], one["title"])
-        more = (one["document_type"], str(one["chunk_count"]), one["ingested_at"][:10])
-        table.add_row(*map(escape, (*row, Path(one["file_path"]).name, *more)))
+        row = (one["document_id"], one["application_ref"], one["title"], one["document_type"])
+        table.add_row(*map(escape, (*row, str(one["chunk_count"]), one["ingested_at"][:10])))
     Console().print(table)
 
 

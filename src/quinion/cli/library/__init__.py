@@ -73,7 +73,13 @@ def list_(json: Json = False) -> None:
     if json:
         print_json(documents)
         return
-    table = Table("slug", Column("title", overflow="fold"), "pages", "elements", "added")
+    table = Table(
+        Column("slug", no_wrap=True),  # to be copied
+        Column("title", overflow="fold"),
+        Column("pages", justify="right"),
+        Column("elements", overflow="fold"),
+        "added",
+    )
     for document in documents:
         counts = document["indexed_elements"]
         elements = ", ".join(f"{count} {kind}" for kind, count in counts.items() if count)

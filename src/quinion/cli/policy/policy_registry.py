@@ -100,14 +100,14 @@ def list_policies(json: Json = False) -> None:
     """
     from rich.console import Console
     from rich.markup import escape
-    from rich.table import Table
+    from rich.table import Column, Table
 
     with open_policies() as registry:
         policies = registry.list_policies()
     if json:
         print_json([asdict(policy) for policy in policies])
         return
-    table = Table("source", "title", "category")
+    table = Table(Column("source", no_wrap=True), "title", Column("category", overflow="fold"))
     for policy in policies:
         table.add_row(policy.source, escape(policy.title), policy.category)
     Console().print(table if policies else "No policies registered. See: quinion policy create")
@@ -120,7 +120,7 @@ def list_revisions(source: Source, json: Json = False) -> None:
     """
     from rich.console import Console
     from rich.markup import escape
-    from rich.table import Table
+    from rich.table import Column, Table
 
     from quinion.cli.policy.timeline import draw_timeline
 
@@ -130,7 +130,7 @@ def list_revisions(source: Source, json: Json = False) -> None:
         print_json([asdict(revision) for revision in revisions])
         return
     today = datetime.now(UTC).date()
-    table = Table("revision", "label", "in force", "status", "chunks")
+    table = Table(Column("revision", no_wrap=True), "label", "in force", "status", "chunks")
     for r in revisions:
         label = escape(r.version_label)
         status = "draft" if r.draft else status_on(r, revisions, today)
@@ -160,7 +160,7 @@ def snapshot(day: Day, json: Json = False) -> None:
     """
     from rich.console import Console
     from rich.markup import escape
-    from rich.table import Table
+    from rich.table import Column, Table
 
     on = parse_date(day)
     with open_policies() as registry:
@@ -168,7 +168,7 @@ def snapshot(day: Day, json: Json = False) -> None:
     if json:
         print_json({source: asdict(resolution) for source, resolution in resolutions.items()})
         return
-    table = Table("source", "revision", "label", "in force")
+    table = Table("source", Column("revision", no_wrap=True), "label", "in force")
     for source, found in resolutions.items():
         r = found.revision
         row = (r.revision_id, r.version_label, r.period) if r else ("—", "", _explain(found))

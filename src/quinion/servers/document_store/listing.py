@@ -72,7 +72,7 @@ async def hint_at_known(engine: Engine, application_ref: str) -> str | None:
         return f"No document of {application_ref} has been ingested. The nearest known: {names}."
     return (
         f"No document of {application_ref} has been ingested, and none of a similar reference. "
-        f"There are {len(known)} applications with documents, such as {min(known)}."
+        f"Applications with documents: {len(known)}, such as {min(known)}."
     )
 
 

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from quinion.cli.documents.manage import print_table
 from tests.documents import PROSE, text_pdf
 from tests.unit.cli.conftest import Run
 
@@ -22,13 +23,29 @@ def only_id(quinion: Run, ref: str = "A") -> str:
     return str(document["document_id"])
 
 
-def test_documents_are_listed_with_application_title_and_file(quinion: Run, filled: Path) -> None:
+def test_documents_are_listed_with_application_and_title(quinion: Run, filled: Path) -> None:
     ended = quinion("document", "list")
     assert ended.status == 0, ended.err
-    for text in (only_id(quinion), "Letter.pdf", "other", "A"):
+    for text in (only_id(quinion), "Letter", "other", "A"):
         assert text in ended.out
     empty = quinion("document", "list", "--application-ref", "B")
     assert empty.out == "There is no document of B. To add some, see: quinion ingest --help\n"
+
+
+def test_ids_are_listed_whole_on_a_narrow_terminal(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    document = {
+        "document_id": "25_01178_REM_a1b2c3",
+        "application_ref": "25/01178/REM",
+        "title": "Design and Access Statement for the land at Mill Lane",
+        "document_type": "design_access_statement",
+        "chunk_count": 120,
+        "ingested_at": "2026-01-02T03:04:05+00:00",
+    }
+    print_table([document])
+    assert "25_01178_REM_a1b2c3" in capsys.readouterr().out
 
 
 @pytest.mark.slow
