@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from rich.console import Console
-from rich.padding import Padding
+from rich.table import Table
 from rich.text import Text
 
 from quinion.cli.server_client import Answer
@@ -14,7 +14,6 @@ SHINGLE_WORDS = 5
 SAME_SHARE = 0.6
 """Two texts are the same passage if the shorter has this share of its word sequences in common
 with the other. Servers split the same page at different places."""
-INDENT = 3
 
 
 @dataclass(slots=True)
@@ -56,17 +55,17 @@ def merge_results(answers: Mapping[str, Answer]) -> list[Passage]:
 
 def print_results(passages: Iterable[Passage]) -> None:
     """Print the results; long texts wrap with a hanging indent."""
-    console = Console()
+    grid = Table.grid(padding=(0, 1, 0, 0))
     for number, passage in enumerate(passages, 1):
         head = Text.assemble(
-            (f"{number}. {passage.title}", "bold"),
+            (passage.title, "bold"),
             f", {passage.place}" if passage.place else "",
             (f"   {passage.score:.2f}", "cyan"),
         )
-        console.print(head)
-        lines = [" ".join(passage.text.split()), *(f"also: {one}" for one in passage.others)]
-        for line in lines:
-            console.print(Padding(Text(line), (0, 0, 0, INDENT)))
+        grid.add_row(f"{number}.", head)
+        for line in (" ".join(passage.text.split()), *(f"also: {one}" for one in passage.others)):
+            grid.add_row("", Text(line))
+    Console().print(grid)
 
 
 def _is_same(
