@@ -9,9 +9,11 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial
 from typing import Any
 
+import anyio
 from anyio.abc import UNIXSocketStream
 from mcp import Client
 
+from quinion.cli.progress import Bars
 from quinion.concurrency import in_thread
 from quinion.daemon.client import HolderWait, find
 from quinion.daemon.jsonrpc_stream import LineStream, exchange
@@ -70,4 +72,24 @@ async def call(client: Client, tool: str, arguments: Answer, progress: Any = Non
     if result.structured_content is None:
         raise QuinionError(f"{tool} returned no structured answer: {result.content}")
     answer: Answer = result.structured_content
+    return answer
+
+
+def run_tool(settings: Settings, name: str, tool: str, arguments: Answer, title: str) -> Answer:
+    """Call a tool of a server that answers with a `status`; a title adds a progress bar.
+
+    Raises:
+        QuinionError: the tool returned an error.
+    """
+
+    async def run() -> Answer:
+        async with connect(settings, name) as client:
+            if not title:
+                return await call(client, tool, arguments)
+            with Bars() as bars, bars.follow(title) as show:
+                return await call(client, tool, arguments, show)
+
+    answer = anyio.run(run)
+    if answer.get("status") == "error":
+        raise QuinionError(answer["message"])
     return answer

@@ -80,7 +80,7 @@ def test_files_without_text_are_skipped_with_a_reason_and_are_no_errors(
     data = index_all(empty, folder)
     assert data["skipped_files"][0]["file_path"] == str(folder / "a.md")
     assert (counts(data), indexed(empty)) == ((0, 0, 0), [])
-    # Whoever names one file wants to know.
+    # A caller that names one file wants to know.
     answer = empty.call("index_file", file_path=str(folder / "a.md"))
     assert failed(answer, "EXTRACTION_FAILED") == "Failed to extract content"
 

@@ -151,20 +151,7 @@ def _ask(tool: str, arguments: "Answer", title: str = "") -> "Answer":
     Raises:
         QuinionError: the tool returned an error.
     """
-    import anyio
-
-    from quinion.cli.progress import Bars
-    from quinion.cli.server_client import call, connect
+    from quinion.cli.server_client import run_tool
     from quinion.servers.document_store import NAME
 
-    async def run() -> "Answer":
-        async with connect(Settings.from_environment(), NAME) as client:
-            if not title:
-                return await call(client, tool, arguments)
-            with Bars() as bars, bars.follow(title) as show:
-                return await call(client, tool, arguments, show)
-
-    answer = anyio.run(run)
-    if answer.get("status") == "error":
-        raise QuinionError(answer["message"])
-    return answer
+    return run_tool(Settings.from_environment(), NAME, tool, arguments, title)

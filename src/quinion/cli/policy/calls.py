@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from quinion.errors import QuinionError
 from quinion.model.dates import parse_date
 from quinion.model.policy import Revision
 from quinion.model.revisions import Plan
@@ -50,23 +49,10 @@ def call_tool(tool: str, arguments: "Answer", title: str = "") -> "Answer":
     Raises:
         QuinionError: the tool returned an error.
     """
-    import anyio
-
-    from quinion.cli.progress import Bars
-    from quinion.cli.server_client import call, connect
+    from quinion.cli.server_client import run_tool
     from quinion.servers.policy_kb import NAME
 
-    async def run() -> "Answer":
-        async with connect(Settings.from_environment(), NAME) as client:
-            if not title:
-                return await call(client, tool, arguments)
-            with Bars() as bars, bars.follow(title) as show:
-                return await call(client, tool, arguments, show)
-
-    answer = anyio.run(run)
-    if answer.get("status") == "error":
-        raise QuinionError(answer["message"])
-    return answer
+    return run_tool(Settings.from_environment(), NAME, tool, arguments, title)
 
 
 def update_chunk_dates(plan: Plan) -> None:
