@@ -78,7 +78,11 @@ def test_documents_are_added_and_listed(run: Run, tmp_path: Path) -> None:
     letter(folder / "bats.pdf", "The bats of the old mill.")
     (folder / "notes.txt").write_text("No PDF.")
     ended = run("add", str(folder))
-    assert (ended.status, ended.out) == (0, "bats.pdf: bats, 1 pages, no elements\n")
+    added = "bats.pdf: bats, 1 pages, no elements\n"
+    assert (ended.status, ended.out) == (
+        0,
+        f"{added}1 file skipped because of its type: 1 .txt\n",
+    )
     again = run("add", str(folder / "bats.pdf"))
     assert again.out == "bats.pdf: bats, 1 pages, no elements (already in the library)\n"
     listed = run("list").out
