@@ -150,7 +150,7 @@ def test_two_servers_with_homes_of_their_own_share_one_chroma(tmp_path: Path) ->
     policies = SERVICES["policy-kb"]["environment"]
     travel = make_pdf(places.documents / "Travel_Plan.pdf", [Text(PROSE)])
     policy = make_pdf(places.documents / "policy.pdf", [Text(f"1. Cycling\n1.1 {PROSE}")])
-    chroma = [str(Path(sys.executable).with_name("chroma")), *SERVICES["chroma"]["command"][1:]]
+    chroma = [sys.executable, *SERVICES["chroma"]["command"][1:]]
     redis = [*SERVICES["redis"]["command"], "--port", str(places.ports["6379"])]
     with ExitStack() as running:
         running.enter_context(program(places, "chroma", chroma))
