@@ -21,7 +21,7 @@ def check_language(name: str, texts: Iterable[str]) -> bool:
 
 def describe_foreign(paths: Sequence[str]) -> str:
     """Describe in one sentence which documents are affected, and what to do."""
-    names = ", ".join(PurePath(path).name for path in paths[:SHOWN_NAMES])
+    names = ", ".join(PurePath(path).name for path in sorted(paths)[:SHOWN_NAMES])
     more = f" and {len(paths) - SHOWN_NAMES} more" if len(paths) > SHOWN_NAMES else ""
     return (
         f"Most of the text is not in English: {names}{more}. The local embedding model was made "
