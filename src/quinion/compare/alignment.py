@@ -3,7 +3,8 @@
 Long sections with the same place and words are paired first, then those with the same words, then
 similar ones, the most similar first. What remains is tried as a part of a section that has a
 counterpart already (then that one was split, or several were merged), before sections with less in
-common are paired; those with the least in common only next to others that are paired. Headings come
+common are paired; those with the least in common only next to others that are paired. A section
+without a counterpart that has a sentence or list item of another one belongs to it. Headings come
 last: they have few words, so the sections inside them decide.
 """
 
@@ -11,6 +12,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+from quinion.compare.clauses import find_shared_clauses, has_rival
 from quinion.compare.passages import Passage, may_match, prepare, sort_key, title_similarity
 from quinion.compare.similarity import Vocabulary, count_common, find_candidates
 from quinion.compare.words import WordedSection
@@ -29,6 +31,10 @@ _ALL_CONTAINED, _CONTAINED, _OVERLAP = 0.9, 0.75, 0.1
 _PARTLY_CONTAINED = (0.56, 0.26)
 # The same for parts at most this many sections from the others.
 _BESIDE, _STEPS = (0.35, 0.2), 2
+# A clause that two sections share, and one that two paragraphs near a pair share. No clause of the
+# counterparts found so far is as similar to it, less a margin.
+_ALIKE_CLAUSE, _ALIKE_CLAUSE_NEAR = 0.57, 0.45
+_RIVAL = 0.1
 _AT_REF, _NEAR = 0.05, 0.03
 _SAME_MEMBERS = 0.5
 # More sections with the same few words ("Not used") are told apart by their place only.
@@ -91,6 +97,7 @@ class _Alignment:
         near = self._list_near(candidates)
         self._attach_parts(near, *_PARTLY_CONTAINED)
         self._attach_parts(filter(self._is_beside_pair, near), *_BESIDE)
+        self._attach_clauses()
         self._pair_same_place(short=True)
         return list(self._grouped())
 
@@ -263,6 +270,28 @@ class _Alignment:
                 if self._adds(self.after[j], self.before, parts, i, (contained, gained)):
                     self.parts_before[j].append(i)
                     free_before.remove(i)
+
+    def _attach_clauses(self) -> None:
+        """Pair or attach sections without a counterpart by a clause that they share."""
+        members = self._count_members()
+        sides = self.before, self.after
+        for shared in find_shared_clauses(sides, self._free(), self.vocabulary, _ALIKE_CLAUSE_NEAR):
+            i, j = shared.before, shared.after
+            is_near = self._are_near(i, j, members) and not self._is_note_and_text(i, j)
+            if shared.similarity < _ALIKE_CLAUSE and not is_near:
+                continue
+            left, right = self._free()
+            known_before = [self.back[j], *self.parts_before[j]] if j in self.back else []
+            known_after = [self.forth[i], *self.parts_after[i]] if i in self.forth else []
+            known = known_before, known_after
+            if has_rival(shared, sides, known, self.vocabulary, _RIVAL):
+                continue
+            if i in left and j in right:
+                self._pair(i, j)
+            elif j in right and known_after and not self.parts_before[known_after[0]]:
+                self.parts_after[i].append(j)
+            elif i in left and known_before and not self.parts_after[known_before[0]]:
+                self.parts_before[j].append(i)
 
     def _by_length(self, pairs: Iterable[Pair]) -> list[Pair]:
         """Sort pairs by the length of the shorter section, longest first."""

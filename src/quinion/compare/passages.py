@@ -1,5 +1,6 @@
 """Sections prepared for alignment: their encoded words, titles and enclosing sections."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -11,6 +12,8 @@ from quinion.model.section import Kind
 
 # Shorter texts are headings, or say too little to be recognized by their words.
 SHORT = 8
+
+_STOP = re.compile(r"[.;:?!]")
 
 # Kinds that have a title and other sections inside them.
 _TITLED = frozenset(
@@ -26,6 +29,7 @@ class Passage:
     """A section prepared for alignment. `around` has the places of the enclosing sections.
 
     `title` is the first line of a chapter, policy or annex, without its number, else empty.
+    `clauses` are the sentences and list items that are long enough to be recognized.
     """
 
     ref: str
@@ -34,6 +38,7 @@ class Passage:
     text: Encoded
     title: str
     around: tuple[int, ...]
+    clauses: tuple[Encoded, ...]
 
     @property
     def is_short(self) -> bool:
@@ -53,7 +58,8 @@ def prepare(sections: Sequence[WordedSection], vocabulary: Vocabulary) -> list[P
         kind = label_of(one.section.ref)[0]
         title = _title(one) if kind in _TITLED else ""
         text = vocabulary.encode(one.words.keys)
-        passages.append(Passage(one.section.ref, path, kind, text, title, around))
+        clauses = _clauses(one, vocabulary)
+        passages.append(Passage(one.section.ref, path, kind, text, title, around, clauses))
     return passages
 
 
@@ -63,6 +69,18 @@ def _title(one: WordedSection) -> str:
     end = len(text) - len(text.lstrip()) + len(text.strip().partition("\n")[0])
     pairs = zip(one.words.keys, one.words.spans, strict=True)
     return " ".join(key for key, span in pairs if span[1] <= end)
+
+
+def _clauses(one: WordedSection, vocabulary: Vocabulary) -> tuple[Encoded, ...]:
+    """Return the sentences and list items that are not short."""
+    keys, spans = one.words.keys, one.words.spans
+    stops = [
+        place
+        for place in range(1, len(keys))
+        if _STOP.search(one.section.text, spans[place - 1][1], spans[place][0])
+    ]
+    bounds = zip([0, *stops], [*stops, len(keys)], strict=True)
+    return tuple(vocabulary.encode(keys[a:b]) for a, b in bounds if b - a >= SHORT)
 
 
 def title_similarity(one: str, other: str) -> float:

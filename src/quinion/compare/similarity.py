@@ -24,8 +24,8 @@ _FEWEST_SHARED = 0.2
 _MOST_CANDIDATES = 8
 # Below this share of its words, a section is no part of another one, in whatever order they are.
 _LEAST_SHARED = 0.5
-# Rows times columns that are compared at once: 16 MB of integers.
-_CELLS = 2_000_000
+# Rows times columns that are compared at once: 8 MB of integers.
+_CELLS = 1_000_000
 
 # Words are encoded as characters, because rapidfuzz compares strings fastest. Surrogates are left
 # out.

@@ -26,7 +26,7 @@ async def compare_texts(knowledge: KnowledgeBase, before: Revision, after: Revis
     if before.revision_id == after.revision_id:
         raise InvalidInput(
             f"Both are {before.revision_id} of {before.source}, so there is nothing to compare. "
-            "Name two revisions; list_policy_revisions lists them."
+            "Name two revisions."
         )
     sides = [tuple(await _read_sections(knowledge, one)) for one in (before, after)]
     return await in_thread(_compare, *sides)

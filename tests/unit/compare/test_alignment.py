@@ -9,6 +9,8 @@ WINDFALL = "windfall sites need compelling evidence of a reliable source of land
 HERITAGE = "the setting of a listed building carries great weight in every decision on its future"
 FLOOD = "homes belong where rivers do not flood and where the sewers can take a heavy storm"
 ROADS = "new roads must leave room for buses bicycles and people who walk to school or work"
+OTHER = "Lanterns light every harbour, quarry and viaduct; beacons burn along both banks of canals"
+MORE = "Furnaces smoke above hamlets, and chimneys of old granaries keep warm what millers grind"
 
 
 def groups(before: list[SectionText], after: list[SectionText]) -> set[Group]:
@@ -91,8 +93,34 @@ def test_a_footnote_becomes_a_paragraph_if_it_has_its_words() -> None:
     before = [section("Footnote 1", f"1 {WINDFALL} for everyone")]
     after = [section("Para 9", f"9. {WINDFALL} for people")]
     assert groups(before, after) == {one(0, 0)}
-    longer = [section("Para 9", f"9. {WINDFALL} {HERITAGE}")]
-    assert groups(before, longer) == {Group((0,), ()), Group((), (0,))}
+    some = " ".join(WINDFALL.split()[:6])
+    other = [section("Para 9", f"9. {some} {HERITAGE}")]
+    assert groups(before, other) == {Group((0,), ()), Group((), (0,))}
+
+
+def test_a_list_is_split_if_a_policy_has_one_of_its_items_and_much_else() -> None:
+    before = [section("Para 1", f"1. Plans should: a) {ROADS}; b) {FLOOD}; and c) {WINDFALL}.")]
+    kept = section("Para 7", f"7. Every decision says that {ROADS}; and {FLOOD}.")
+    item = WINDFALL.replace("compelling", "strong")
+    gone = section("Para 8", f"8. {OTHER}. {MORE}. {HERITAGE}. {item}.")
+    assert groups(before, [kept, gone]) == {Group((0,), (0, 1))}
+    assert groups([kept, gone], before) == {Group((0, 1), (0,))}
+    unlike = section("Para 8", f"8. {OTHER}. {MORE}. {HERITAGE}.")
+    assert groups(before, [kept, unlike]) == {one(0, 0), Group((), (1,))}
+
+
+def test_an_item_that_the_counterpart_has_as_well_splits_nothing_off() -> None:
+    before = [section("Para 1", f"1. Plans should: a) {ROADS}; and b) {WINDFALL}.")]
+    copy = section("Para 8", f"8. {HERITAGE}. {FLOOD}. {WINDFALL}.")
+    assert groups(before, [*before, copy]) == {one(0, 0), Group((), (1,))}
+
+
+def test_paragraphs_without_counterparts_are_paired_by_a_sentence_that_they_share() -> None:
+    before = [section("Para 1", f"1. {WINDFALL}. {FLOOD}. {OTHER}.")]
+    after = [section("Para 8", f"8. {HERITAGE}. {ROADS}. {MORE}. {WINDFALL}.")]
+    assert groups(before, after) == {one(0, 0)}
+    after = [section("Para 8", f"8. {HERITAGE}. {ROADS}. {MORE}.")]
+    assert groups(before, after) == {Group((0,), ()), Group((), (0,))}
 
 
 def test_a_footnote_is_never_a_chapter() -> None:

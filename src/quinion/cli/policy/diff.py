@@ -26,7 +26,9 @@ def diff(
     ] = None,
     b: Annotated[
         str | None,
-        typer.Argument(metavar="[B]", help="Revision to compare A with. Default: the newest."),
+        typer.Argument(
+            metavar="[B]", help="Revision to compare A with. Default: the newest, also a draft."
+        ),
     ] = None,
     section: Annotated[
         str | None, typer.Option(help="Only this section, e.g. `Para 116` or `Chapter 9`.")

@@ -1,5 +1,6 @@
 """Comparison of two revisions for a terminal: a summary table, then the changed sections."""
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -15,6 +16,9 @@ _STYLES = {Mark.SAME: "", Mark.REMOVED: "red strike", Mark.ADDED: "green bold"}
 # Without colours, marks are what tells removed words from added ones.
 _BRACKETS = {Mark.SAME: ("", ""), Mark.REMOVED: ("[-", "-]"), Mark.ADDED: ("{+", "+}")}
 
+# Dots between a heading and its page in a table of contents.
+_LEADERS = re.compile(r"\s*\.{5,}\s*")
+
 
 def format_summary(
     before: Mapping[str, Any], after: Mapping[str, Any], comparison: Comparison
@@ -24,6 +28,8 @@ def format_summary(
     table = Table("change", "sections", "with other words")
     table.columns[1].justify = table.columns[2].justify = "right"
     for change, count in comparison.counts.items():
+        if not count:
+            continue
         reworded = sum(row.is_reworded for row in comparison.rows if row.change is change)
         table.add_row(change, str(count), str(reworded) if reworded else "")
     share = f"{comparison.changed_share:.1%} of the text was added, removed or replaced."
@@ -33,7 +39,8 @@ def format_summary(
 def format_rows(comparison: Comparison, *, side_by_side: bool) -> Iterator[RenderableType]:
     """Format each changed section."""
     for row in comparison.changed:
-        yield Rule(Text(_title(row), style="bold"), align="left")
+        yield Rule()
+        yield Text(_title(row), style="bold")
         yield _columns(row) if side_by_side else _join(mark_both(row))
         yield Text()
 
@@ -59,5 +66,6 @@ def _join(pieces: Sequence[Piece]) -> Text:
     text = Text()
     for piece in pieces:
         start, end = _BRACKETS[piece.mark]
-        text.append(f"{start}{piece.text}{end}", style=_STYLES[piece.mark])
+        shown = _LEADERS.sub(" … ", piece.text)
+        text.append(f"{start}{shown}{end}", style=_STYLES[piece.mark])
     return text

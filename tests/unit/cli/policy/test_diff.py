@@ -9,7 +9,9 @@ from typing import Any
 import anyio
 import pytest
 
+from quinion.cli.policy.diff_text import format_rows
 from quinion.cli.server_client import call, connect
+from quinion.model.comparison import Change, Comparison, Row, SectionText
 from quinion.model.policy import PolicyCategory, PolicyDraft, RevisionDraft, RevisionUpdate
 from quinion.settings import Settings
 from quinion.store.policies import open_registry
@@ -197,7 +199,38 @@ def test_one_text_is_not_enough(run: Run, home: Path) -> None:
     registry.close()
     ended = run("diff", "PLAN")
     assert ended.status == FAILED
-    assert "PLAN has 1 revisions with a text, and a comparison needs two" in ended.err
+    assert "A comparison needs two revisions with a text, and PLAN has 1" in ended.err
+
+
+def test_a_draft_is_compared_with_the_text_in_force(run: Run, tmp_path: Path) -> None:
+    assert run("undo", "PLAN", NEW, "--yes").status == 0
+    file = str(plan(tmp_path / "draft.pdf", NEW_HOMES, ROADS))
+    draft = ("--label", "Draft", "--from", "2025-01-01", "--file", file, "--draft")
+    assert run("revise", "PLAN", *draft).status == 0
+    found = data_of(run("diff", "PLAN", "--json"))
+    assert (found["before"]["revision_id"], found["after"]["revision_id"]) == (
+        OLD,
+        "rev_PLAN_2025_01",
+    )
+
+
+def test_kinds_without_sections_are_left_out_and_titles_are_whole(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "40")
+    ended = run("diff", "PLAN", "--section", "Para 102")
+    table, _, rest = ended.out.partition("└")
+    assert "renumbered" in table
+    assert "merged" not in table
+    assert "Para 101 → Para 102: renumbered," in " ".join(rest.split())
+    assert "…" not in rest
+
+
+def test_dots_of_a_table_of_contents_are_shortened() -> None:
+    text = "Contents\nHomes ........................ 7"
+    row = Row(Change.ADDED, (), (SectionText("Contents", ("Contents",), (1,), text),))
+    _, _, body, _ = format_rows(Comparison((row,)), side_by_side=False)
+    assert str(body) == "{+Contents Homes … 7+}"
 
 
 def test_the_timeline_shows_how_much_a_revision_changed(run: Run) -> None:
