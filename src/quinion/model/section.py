@@ -1,7 +1,9 @@
 """Sections of a document: chapters, policies, numbered paragraphs, tables and so on."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
+
+from quinion.model.page import PageSpan, cut_spans, without_spaces
 
 Span = tuple[int, int]
 """Start and end offset in a text."""
@@ -61,7 +63,8 @@ class SectionChunk:
 
     `index` is the position in the document. Consecutive chunks of a section overlap. `below` is the
     text after a bare heading, with which it is embedded and found, and `below_pages` its pages.
-    `has_hidden` is true if one of the pages has invisible text.
+    `has_hidden` is true if one of the pages has invisible text. `page_spans` are the parts of pages
+    that its text and the text below it consist of.
     """
 
     index: int
@@ -75,6 +78,12 @@ class SectionChunk:
     has_hidden: bool = False
     below: str = ""
     below_pages: tuple[int, ...] = ()
+    page_spans: tuple[PageSpan, ...] = ()
+
+    def without_below(self) -> "SectionChunk":
+        """The chunk alone, without the text below it."""
+        own = cut_spans(self.page_spans, 0, len(without_spaces(self.text)))
+        return replace(self, below="", below_pages=(), page_spans=tuple(own))
 
     @property
     def found_text(self) -> str:
