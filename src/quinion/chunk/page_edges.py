@@ -2,7 +2,7 @@
 
 `sections.headers_footers` finds them more exactly, but needs lines with their boxes. Here a line
 counts as such if it is a page number, or if it is at the edge of several pages that have more text,
-with no other difference than its digits.
+with no other difference than its digits, and nowhere within a page.
 """
 
 import re
@@ -23,15 +23,23 @@ _PAGE_NUMBER = re.compile(
 def find_running_lines(pages: Sequence[Page]) -> Set[str]:
     """Return the normalized lines that are at the edge of at least three pages with more text.
 
-    Pages without further lines do not count: what they repeat may be their content.
+    Pages without further lines do not count: what they repeat may be their content. So may a line
+    that is also within a page.
     """
     counts: Counter[str] = Counter()
+    within: set[str] = set()
     for page in pages:
-        lines = _lines(page.text)
+        lines = [_normalize(line) for line in _lines(page.text)]
         if len(lines) <= 2 * EDGE_LINES:
             continue
-        counts.update({_normalize(line) for line in (*lines[:EDGE_LINES], *lines[-EDGE_LINES:])})
-    return {line for line, count in counts.items() if count >= MIN_PAGES}
+        counts.update({*lines[:EDGE_LINES], *lines[-EDGE_LINES:]})
+        within.update(lines[EDGE_LINES:-EDGE_LINES])
+    return {line for line, count in counts.items() if count >= MIN_PAGES} - within
+
+
+def is_page_number(text: str) -> bool:
+    """Whether a text is nothing but a page number."""
+    return bool(_PAGE_NUMBER.fullmatch(text.strip()))
 
 
 def is_furniture(text: str, running: Set[str]) -> bool:
@@ -41,7 +49,7 @@ def is_furniture(text: str, running: Set[str]) -> bool:
 
 
 def _is_furniture(line: str, running: Set[str]) -> bool:
-    if _PAGE_NUMBER.fullmatch(line):
+    if is_page_number(line):
         return True
     return len(line) <= MAX_CHARACTERS and _normalize(line) in running
 
@@ -51,4 +59,4 @@ def _lines(text: str) -> list[str]:
 
 
 def _normalize(line: str) -> str:
-    return " ".join(re.sub(r"\d+", "#", line).casefold().split())
+    return " ".join(re.sub(r"\d+", "#", line).casefold().split()).strip("# ")
