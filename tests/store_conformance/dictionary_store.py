@@ -101,6 +101,11 @@ class DictionaryStore:
         found = [record for record, _ in self._state.select(selector)]
         return [record for record in found if matches(record.metadata, where or {})]
 
+    def get_newest(
+        self, collection: str, offset: int, limit: int, where: Where | None = None
+    ) -> list[Record]:
+        return self.get(collection, where=where)[::-1][offset : offset + limit]
+
     def get_with_vectors(self, selector: Selector) -> tuple[list[Record], Vectors]:
         found = self._state.select(selector)
         vectors = np.array([vector for _, vector in found], np.float32)

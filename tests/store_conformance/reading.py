@@ -53,6 +53,21 @@ class ReadingConformance(Adapter):
         report = store.check("c", repair=True)
         assert (report.records, report.problems, report.repaired) == (0, (), ())
 
+    def test_the_newest_records_come_in_pages(self, store: VectorStore) -> None:
+        assert store.get_newest("c", 0, 10) == []
+        records = [record(f"r{number}", even=number % 2 == 0) for number in range(7)]
+        write(store, "c", records)
+        newest = records[::-1]
+        assert store.get_newest("c", 0, 3) == newest[:3]
+        assert store.get_newest("c", 3, 10) == newest[3:]
+        assert store.get_newest("c", 7, 10) == []
+        assert store.get_newest("c", 1, 2, {"even": True}) == newest[::2][1:3]
+        assert store.get_newest("c", 1, 9, {"even": {"$ne": True}}) == newest[1::2][1:]
+        assert store.get_newest("c", 0, 9, {"k": 1}) == []
+        with store.transaction() as transaction:
+            transaction.delete(Selector.by_ids("c", ["r6"]))
+        assert store.get_newest("c", 0, 1) == newest[1:2]
+
     def test_one_record_is_found_in_every_way(self, store: VectorStore) -> None:
         one = record("a", k=1)
         write(store, "c", [one])

@@ -1,6 +1,7 @@
 """Search by words, compared with a search over plain lists."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -242,6 +243,15 @@ class WordConformance(Adapter):
         for limit in (1, 10, 49):
             assert hit_ids(search(store, "same text", limit)) == order[:limit]
             assert hit_ids(search(store, "same text", limit, nearest=100)) == order[:limit]
+
+    def test_a_sparse_filter_changes_no_score(self, store: VectorStore) -> None:
+        records = some_records(400)
+        write(store, "c", [replace(one, metadata={"few": n % 50}) for n, one in enumerate(records)])
+        for query in ("housing policy", "H53 parking", "the flood"):
+            every = {hit.record.id: hit.match for hit in check_words(store, query)}
+            some = check_words(store, query, {"few": 3})
+            assert some
+            assert all(hit.match == every[hit.record.id] for hit in some)
 
     def test_a_missing_collection_has_no_words(self, store: VectorStore) -> None:
         assert find(store, "flood", collection="d") == []

@@ -47,12 +47,28 @@ class Match:
 
 
 @dataclass(frozen=True, slots=True)
+class Merged:
+    """What a merged result is made of: its chunks, in order, and their pages.
+
+    `same_text` has the ids of results that were left out because this one has their text.
+    """
+
+    ids: tuple[str, ...]
+    pages: tuple[int, ...]
+    same_text: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Hit:
-    """A search result; `score` is 0 to 1, higher is nearer. A search by words has a `match`."""
+    """A search result; `score` is 0 to 1, higher is nearer.
+
+    A search by words has a `match`. The record of a merged result has the id of its best chunk.
+    """
 
     record: Record
     score: float
     match: Match | None = None
+    merged: Merged | None = None
 
 
 def read_context(metadata: Metadata) -> str:

@@ -1,7 +1,8 @@
 """Search of chunks by meaning, by words, or by both. Every server runs its queries here."""
 
 import time
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 
 from quinion.concurrency import in_thread
@@ -9,11 +10,16 @@ from quinion.embed.base import Embedder
 from quinion.lexical.word_query import parse_query
 from quinion.model.record import Hit, Mode
 from quinion.search.fusion import DEPTH, choose_weight, fuse
+from quinion.search.merge import Merging, append, find_below, merge
 from quinion.search.query import check_query
 from quinion.search.references import find_references, promote
+from quinion.search.verbatim import find_pattern, promote_verbatim
 from quinion.store.base import Candidates, Rank, Vectors
 from quinion.store.collections import Collections
-from quinion.store.filters import Where
+from quinion.store.filters import Where, any_of
+
+MERGED_DEPTHS = (4, 32)
+"""Hits that are found for each merged result: the second number if the first gives too few."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,8 +39,9 @@ async def search(
     limit: int,
     where: Where | None = None,
     mode: Mode = Mode.SEMANTIC,
+    merging: Merging | None = None,
 ) -> TimedHits:
-    """Find the chunks of a collection that match the query best.
+    """Find the chunks of a collection that match the query best, merged if `merging` is given.
 
     In every mode the score of a hit is its similarity in meaning.
 
@@ -46,17 +53,38 @@ async def search(
     """
     check_query(query)
 
-    def find() -> TimedHits:
+    def find(count: int) -> TimedHits:
         started = time.perf_counter()
         vector = embedder.embed_query(query)
         embedded = time.perf_counter()
         if mode is Mode.SEMANTIC:
-            hits = collections.search_vectors(collection, vector, limit, where)
+            hits = collections.search_vectors(collection, vector, count, where)
         else:
-            hits = _find_words(collections, collection, query, vector, limit, where, mode)
+            hits = _find_words(collections, collection, query, vector, count, where, mode)
         return TimedHits(hits, embedded - started, time.perf_counter() - embedded)
 
-    return await in_thread(find)
+    if merging is None:
+        return await in_thread(find, limit)
+    for depth in MERGED_DEPTHS:
+        found = await in_thread(find, limit * depth)
+        merged = merge(found.hits, merging, limit)
+        if len(merged) == limit or len(found.hits) < limit * depth:
+            break
+    return replace(found, hits=await _add_below(collections, collection, merged, merging))
+
+
+async def _add_below(
+    collections: Collections, collection: str, hits: Sequence[Hit], merging: Merging
+) -> list[Hit]:
+    """Join hits of a few words to the chunks below them."""
+    wanted = [find_below(hit, merging) for hit in hits]
+    parts = [{"$and": [{key: one[key]} for key in one]} for one in wanted if one]
+    below = await collections.get(collection, where=any_of(*parts)) if parts else []
+    found = [
+        next((r for r in below if one and one.items() <= r.metadata.items()), None)
+        for one in wanted
+    ]
+    return [append(hit, one) if one else hit for hit, one in zip(hits, found, strict=True)]
 
 
 def _find_words(
@@ -69,7 +97,8 @@ def _find_words(
     mode: Mode,
 ) -> list[Hit]:
     words, references = parse_query(query), find_references(query)
-    wanted = max(limit, DEPTH) if references else limit
+    verbatim = find_pattern(query, words)
+    wanted = max(limit, DEPTH) if references or verbatim else limit
     if mode is Mode.KEYWORD:
         rank: Rank = _by_words
         nearest = 0
@@ -79,7 +108,11 @@ def _find_words(
     hits = collections.search_words(
         collection, words, vector, wanted, rank, nearest=nearest, where=where
     )
-    return promote(hits, references, words)[:limit] if references else hits
+    if verbatim:
+        hits = promote_verbatim(hits, verbatim)
+    if references:
+        hits = promote(hits, references, words)
+    return hits[:limit]
 
 
 def _by_words(candidates: Candidates) -> Vectors:

@@ -1,5 +1,6 @@
-"""Search mode as a parameter of tools, and what a search by words adds to their results."""
+"""Search mode and merging as parameters of tools, and what they add to the results."""
 
+from operator import not_
 from typing import Annotated
 
 from pydantic import BaseModel, Field, WithJsonSchema
@@ -17,6 +18,13 @@ SearchMode = Annotated[
         "put a phrase that must occur in quotation marks."
     ),
 ]
+Merge = Annotated[
+    bool,
+    Field(
+        description="Addition: join neighbouring chunks that overlap to one result, leave out "
+        "results with the same text and page numbers, and join a heading to the text below it."
+    ),
+]
 
 
 class WordMatch(BaseModel):
@@ -24,7 +32,7 @@ class WordMatch(BaseModel):
 
     score: float = Field(
         description="By which results are sorted. In hybrid mode at most 1, and more for what a "
-        "reference in the query names."
+        "reference in the query names, and for a text that has a short query word for word."
     )
     words: list[str] = Field(description="Words of the query that the result contains.")
 
@@ -39,6 +47,38 @@ OptionalMatch = Annotated[
     Field(
         exclude_if=lambda match: match is None,
         description="Addition, in the modes keyword and hybrid only.",
+    ),
+]
+
+
+class MergedChunks(BaseModel):
+    """What a merged result is made of."""
+
+    chunk_ids: list[str] = Field(description="Ids of its chunks, in order.")
+    page_numbers: Annotated[list[int], Field(exclude_if=not_)] = []
+    same_text: Annotated[
+        list[str],
+        Field(exclude_if=not_, description="Ids of results left out, which have the same text."),
+    ] = []
+
+    @classmethod
+    def of(cls, hit: Hit) -> "MergedChunks | None":
+        """Convert the chunks of a merged hit."""
+        if hit.merged is None:
+            return None
+        return cls(
+            chunk_ids=list(hit.merged.ids),
+            page_numbers=list(hit.merged.pages),
+            same_text=list(hit.merged.same_text),
+        )
+
+
+OptionalMerged = Annotated[
+    MergedChunks | None,
+    Field(
+        exclude_if=lambda merged: merged is None,
+        description="Addition, with `merge` only: the chunks whose text this is. The id and the "
+        "score of the result are those of the best.",
     ),
 ]
 

@@ -160,6 +160,12 @@ class VectorStore(Protocol):
         """Read the records with these ids, or all that match, in insertion order."""
         ...
 
+    def get_newest(
+        self, collection: str, offset: int, limit: int, where: Where | None = None
+    ) -> list[Record]:
+        """Read a part of the records that match, newest first: `limit` of them from `offset` on."""
+        ...
+
     def get_with_vectors(self, selector: Selector) -> tuple[list[Record], Vectors]:
         """Read the selected records with their vectors."""
         ...

@@ -70,6 +70,12 @@ class Collections:
         """Read the records with these ids, or all that match the filter."""
         return await in_thread(lambda: self._store.get(collection, ids=ids, where=where))
 
+    async def get_newest(
+        self, collection: str, offset: int, limit: int, where: Where | None = None
+    ) -> list[Record]:
+        """Read a part of the records that match, newest first."""
+        return await in_thread(self._store.get_newest, collection, offset, limit, where)
+
     async def count(self, selector: Selector) -> int:
         """Count the selected records."""
         return await in_thread(self._store.count, selector)

@@ -28,6 +28,16 @@ def test_scores_are_similarities_in_every_mode(session: Session) -> None:
         assert {one["score"] for one in found} <= scores
 
 
+def test_merged_results_have_each_text_once(session: Session) -> None:
+    plain = find(session, "damp and heating", limit=50)
+    merged = find(session, "damp and heating", limit=50, merge=True)
+    listed = [id_ for one in merged for id_ in one["merged"]["chunk_ids"]]
+    left_out = [id_ for one in merged for id_ in one["merged"].get("same_text", [])]
+    assert len(listed) == len(set(listed)) == len(merged)
+    assert len(listed) + len(left_out) == len(plain)
+    assert all("merged" not in one for one in plain)
+
+
 def test_another_mode_is_refused(session: Session) -> None:
     message = failed(session, "search_documents", query="damp", mode="fuzzy")
     assert "'semantic', 'keyword' or 'hybrid'" in message

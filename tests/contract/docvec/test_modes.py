@@ -14,6 +14,8 @@ from tests.contract.session import Session
 FILES = {
     "errors.md": "# Errors\n\nThe client raises E4217 when the token has expired.\n",
     "guide.md": "# Guide\n\nGardens are watered in summer.\n\n## Frost\n\nCover the pipes.\n",
+    "bees.md": "# Bees\n\nBees are counted in June by the warden.\n",
+    "copy.md": "# Bees\n\nBees are counted in June by the warden.\n\n## Hives\n\nOf wood.\n",
     "load_settings.py": "def read_all(path):\n    return open(path).read()\n",
 }
 
@@ -55,6 +57,23 @@ def test_all_searches_have_the_modes(session: Session, mode: str) -> None:
     assert "E4217" not in str(find(session, "E4217", mode=mode, filters={"file_format": "code"}))
     within = done(session.call("search_with_budget", query="E4217", mode=mode, max_tokens=500))
     assert within["results"][0] == first
+
+
+def test_merged_results_have_each_text_once_in_all_searches(session: Session) -> None:
+    query = "bees counted by the warden"
+    plain = find(session, query, n_results=50)
+    text = "# Bees\n\nBees are counted in June by the warden."
+    first, second = (one["chunk_id"] for one in plain if one["content"] == text)
+    budget = done(session.call("search_with_budget", query=query, merge=True))
+    for merged in (
+        find(session, query, n_results=50, merge=True),
+        find(session, query, merge=True, filters={"file_format": "markdown"}),
+        budget["results"],
+    ):
+        assert merged[0]["content"] == text
+        assert merged[0]["merged"] == {"chunk_ids": [first], "same_text": [second]}
+        assert second not in {one["chunk_id"] for one in merged}
+        assert {**merged[0], "merged": None} == {**plain[0], "merged": None}
 
 
 def test_nothing_is_found_by_a_word_that_no_chunk_has(session: Session) -> None:

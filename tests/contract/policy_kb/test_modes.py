@@ -39,7 +39,27 @@ def test_more_queries_are_answered_in_the_same_mode(library: Session) -> None:
     )
     [more] = answer["more"]
     for result in (*answer["results"], *more["results"]):
-        assert set(result) == {*RESULT_FIELDS, "match"}
+        assert set(result) == {*RESULT_FIELDS, "match", "evidence"}
+
+
+def test_merged_results_join_headings_and_keep_texts_that_differ_by_a_word(
+    library: Session,
+) -> None:
+    plain = find(library, "cycle lanes", n_results=50)
+    merged = find(library, "cycle lanes", n_results=50, merge=True)
+    assert merged[0]["chunk_id"] == plain[0]["chunk_id"]
+    assert {"rev_NPPF_2023_09", "rev_NPPF_2024_12"} <= {one["revision_id"] for one in merged}
+    assert all(one["merged"]["page_numbers"] for one in merged)
+    for one in plain:
+        assert any(one["text"] in other["text"] for other in merged)
+    joined = [one for one in merged if len(one["merged"]["chunk_ids"]) > 1]
+    texts = {one["chunk_id"]: one["text"] for one in plain}
+    assert joined
+    for one in joined:
+        lines = one["text"].splitlines()
+        assert len(lines) == len(set(lines))
+        for id_ in one["merged"]["chunk_ids"]:
+            assert texts.get(id_, "") in one["text"]
 
 
 def test_another_mode_is_refused(library: Session) -> None:

@@ -10,6 +10,7 @@ import pytest
 from quinion.errors import BadSetting, InvalidInput
 from quinion.model.record import Hit, Mode, Record
 from quinion.search import modes
+from quinion.search.merge import Merging
 from quinion.store.base import Vectors, VectorStore
 from quinion.store.collections import Collections
 from quinion.store.embedded.store import EmbeddedStore
@@ -53,11 +54,18 @@ def store() -> Iterator[VectorStore]:
 
 
 def search(
-    store: VectorStore, query: str, mode: Mode, limit: int = 10, made_with: str = "model"
+    store: VectorStore,
+    query: str,
+    mode: Mode,
+    limit: int = 10,
+    made_with: str = "model",
+    merging: Merging | None = None,
 ) -> list[Hit]:
     collections = Collections(store, lambda: made_with)
     embedder = Meaning()
-    found = anyio.run(lambda: modes.search(collections, embedder, "c", query, limit, None, mode))
+    found = anyio.run(
+        lambda: modes.search(collections, embedder, "c", query, limit, None, mode, merging)
+    )
     return found.hits
 
 
@@ -103,6 +111,28 @@ def test_without_a_known_word_hybrid_hits_have_the_order_of_their_meaning(
         assert ids(search(store, query, Mode.HYBRID)) == ["flood", "other", "garden", "code"]
         assert search(store, query, Mode.KEYWORD) == []
     assert len(search(store, query, Mode.HYBRID)) == 4
+
+
+def test_merged_hits_are_as_many_as_asked_and_headings_have_the_text_below() -> None:
+    texts = ["Gardens", "Gardens are watered in summer.", *["A note on gardens."] * 30]
+    texts += [f"Note {n} on gardens." for n in range(3)]
+    records = [
+        Record(f"{n}", text, {"file": "a" if n < 2 else f"{n}", "chunk_index": n})
+        for n, text in enumerate(texts)
+    ]
+    vectors = np.tile(VECTORS[1], (len(texts), 1))
+    vectors[0] = VECTORS[0]
+    how = Merging(document=("file",))
+    with closing(EmbeddedStore(None)) as store:
+        with store.transaction() as transaction:
+            transaction.upsert("c", records, vectors, "model")
+        for mode in Mode:
+            [hit] = search(store, "gardens", mode, 1, merging=how)
+            assert hit.record.text == "Gardens\nGardens are watered in summer."
+            found = search(store, "gardens", mode, 5, merging=how)
+            assert len({one.record.text for one in found}) == 5
+            left_out = [id_ for one in found if one.merged for id_ in one.merged.same_text]
+            assert len(left_out) == 29
 
 
 @pytest.mark.parametrize("mode", Mode)

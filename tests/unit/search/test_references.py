@@ -24,6 +24,7 @@ from quinion.search.references import Reference, find_references, promote
         ("Annex A", [("annex", "a")]),
         ("a policy a council adopts", [("policy", "a")]),
         ("chapter 9", [("chapter", "9")]),
+        ("the equations of the parties and their tables", []),
         ("25/01178/REM", []),
         ("332 spaces", []),
         ("the policy on parking", []),
@@ -70,10 +71,34 @@ def test_what_a_reference_names_comes_first(named: Hit) -> None:
         ("Policy DP12", hit("o", 0.9, "Policy DP1", section_ref="Policy DP1")),
         ("paragraph 116", hit("o", 0.9, "1167 homes")),
         ("paragraph 16", hit("o", 0.9, "116. Development")),
+        ("policy DP1", hit("o", 0.9, "DP12 of the plan")),
     ],
 )
 def test_what_a_reference_does_not_name_keeps_its_score(query: str, other: Hit) -> None:
     assert promote([other], find_references(query), parse_query(query)) == [other]
+
+
+@pytest.mark.parametrize(
+    ("query", "other", "named"),
+    [
+        ("paragraph 51", "51", "51. Planning policies"),
+        ("paragraph 51", "51", "51\tPlanning policies"),
+        ("paragraph 51", "51 homes were built", "51 “Windfall sites” are"),
+        ("paragraph 51", "51 homes were built", "51.\nPlanning policies"),
+        ("section 5.2", "5.2 million people", "5.2\nPlanning policies"),
+        ("section 5.2", "5.2 million people", "5.2 Éducation"),
+        ("Policy DP1", "DP1 and other policies", "Policy DP1: housing"),
+        ("Figure 4.2", "4.2 homes", "Figure 4.2 Homes"),
+    ],
+)
+def test_a_line_that_begins_with_a_number_for_another_reason_counts_less(
+    query: str, other: str, named: str
+) -> None:
+    assert order(query, hit("o", 0.9, other), hit("n", 0.3, named)) == "no"
+
+
+def test_a_code_alone_is_named_by_a_line_that_begins_with_it() -> None:
+    assert order("DP1", hit("o", 1.0, "of policy DP1"), hit("n", 0.3, "DP1 Housing")) == "no"
 
 
 def test_a_reference_in_a_longer_query_counts_less_than_its_other_words() -> None:

@@ -21,12 +21,14 @@ from quinion.model.record import Record
 from quinion.store.base import IntegrityReport, Vectors
 from quinion.store.embedded.checksum import sum_record
 from quinion.store.embedded.database import FILE
-from quinion.store.embedded.keywords.checking import SUMS, sum_index, sum_records
-from quinion.store.embedded.keywords.keyword_index import Lengths, read_lengths
+from quinion.store.embedded.keywords.checking import sum_index
+from quinion.store.embedded.keywords.keyword_index import read_lengths
 from quinion.store.embedded.metadata_index import entries, read_entries
 from quinion.store.embedded.vectors.binary_quantization import WORD, encode
 from quinion.store.embedded.vectors.vector_file import FLOAT
 from quinion.store.embedded.vectors.vector_index import CODES, VECTORS, Collection
+from quinion.store.keywords.postings import Lengths
+from quinion.store.keywords.sums import SUMS, sum_records
 
 STEP = 2_000
 """Records per batch."""

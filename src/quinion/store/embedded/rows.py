@@ -3,13 +3,16 @@
 import json
 import sqlite3
 from collections.abc import Sequence
+from itertools import islice
 from typing import Any
+
+import numpy as np
 
 from quinion.errors import StoreUnavailable
 from quinion.model.record import Metadata, Record
 from quinion.store.base import Selector
 from quinion.store.embedded.database import REPAIR
-from quinion.store.embedded.metadata_index import find_candidates
+from quinion.store.embedded.metadata_index import find_candidates, is_exact
 from quinion.store.embedded.vectors.vector_index import Collection
 from quinion.store.filters import Where, matches
 
@@ -22,6 +25,20 @@ _BY_SLOT = """
 SELECT number, id, text, metadata, slot FROM records
 WHERE collection = ? AND slot IN (SELECT value FROM json_each(?))
 """
+# Both read numbers from the index, so that the texts of other records cost nothing.
+_PART = """
+SELECT number, id, text, metadata, slot FROM records WHERE number IN (
+    SELECT number FROM records INDEXED BY records_by_slot WHERE collection = ?
+    ORDER BY number DESC LIMIT ? OFFSET ?
+) ORDER BY number DESC
+"""
+_PLACES = "SELECT number, slot FROM records INDEXED BY records_by_slot WHERE collection = ?"
+_BY_NUMBER = """
+SELECT number, id, text, metadata, slot FROM records
+WHERE number IN (SELECT value FROM json_each(?)) ORDER BY number DESC
+"""
+_AT_ONCE = 500
+"""Candidates that are read at once, until enough of them match."""
 
 
 class StoredRow:
@@ -82,6 +99,41 @@ def find_matching(
     else:
         found = find_by_slots(database, number, mask.nonzero()[0].tolist())
     return [row for row in found if not where or matches(row.record.metadata, where)]
+
+
+def find_newest(
+    database: sqlite3.Connection, number: int, offset: int, limit: int, where: Where | None
+) -> list[StoredRow]:
+    """Find a part of the records that match, newest first."""
+    if not where:
+        found = database.execute(_PART, (number, limit, offset)).fetchall()
+        return [StoredRow(*row[1:]) for row in found]
+    places = np.array(database.execute(_PLACES, (number,)).fetchall(), np.int64).reshape(-1, 2)
+    mask = find_candidates(database, number, where, count_slots(database, number))
+    if mask is not None:
+        places = places[mask[places[:, 1]]]
+    numbers = np.sort(places[:, 0])[::-1].tolist()
+    if mask is not None and is_exact(database, number, where):
+        numbers, offset = numbers[offset : offset + limit], 0
+    candidates = (
+        StoredRow(*row[1:])
+        for start in range(0, len(numbers), _AT_ONCE)
+        for row in database.execute(
+            _BY_NUMBER, (json.dumps(numbers[start : start + _AT_ONCE]),)
+        ).fetchall()
+    )
+    matching = (row for row in candidates if matches(row.record.metadata, where))
+    return list(islice(matching, offset, offset + limit))
+
+
+def find_rows(
+    database: sqlite3.Connection, number: int, ids: Sequence[str] | None, where: Where | None
+) -> list[StoredRow]:
+    """Find the records with these ids, or all, that match the filter, in insertion order."""
+    if ids is None:
+        return find_matching(database, number, where)
+    rows = find_by_ids(database, number, ids)
+    return [row for row in rows if not where or matches(row.record.metadata, where)]
 
 
 def find_selected(database: sqlite3.Connection, number: int, selector: Selector) -> list[StoredRow]:

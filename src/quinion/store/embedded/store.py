@@ -18,7 +18,7 @@ from typing import Protocol
 
 import numpy as np
 
-from quinion.errors import InvalidInput, StoreUnavailable
+from quinion.errors import InvalidInput
 from quinion.lexical.word_query import WordQuery
 from quinion.model.record import Hit, Record, score_of_distance
 from quinion.store.archive import copy_database
@@ -30,7 +30,7 @@ from quinion.store.embedded.database import FILE, Database
 from quinion.store.embedded.keywords import keyword_index
 from quinion.store.embedded.keywords.builder import IndexBuilder, is_complete
 from quinion.store.embedded.keywords.scoring import Scoring
-from quinion.store.embedded.keywords.word_search import WordSearch
+from quinion.store.embedded.keywords.word_search import EmbeddedWordIndex
 from quinion.store.embedded.metadata_index import all_slots, decoding, find_candidates, is_exact
 from quinion.store.embedded.outbox import Outbox
 from quinion.store.embedded.raw_reader import RawReader, RawRecord
@@ -38,17 +38,24 @@ from quinion.store.embedded.rows import (
     StoredRow,
     count_slots,
     dump,
-    find_by_ids,
     find_by_slots,
     find_collection,
-    find_matching,
+    find_newest,
+    find_rows,
     find_selected,
     list_collections,
 )
 from quinion.store.embedded.snapshots import Snapshots
 from quinion.store.embedded.transaction import EmbeddedTransaction
-from quinion.store.embedded.vectors.vector_index import CODES, VECTORS, Collection, VectorIndex
+from quinion.store.embedded.vectors.vector_index import (
+    CODES,
+    VECTORS,
+    Collection,
+    VectorIndex,
+    check_not_lost,
+)
 from quinion.store.filters import Where, matches
+from quinion.store.keywords.word_search import search_words
 
 _REPAIR = """
 UPDATE records SET text = ?, metadata = ?, checksum = ?
@@ -99,7 +106,7 @@ class EmbeddedStore:
     def __init__(self, folder: Path | None, *, mirrored: bool = False) -> None:
         self.folder = folder
         if folder:
-            _check_not_lost(folder)
+            check_not_lost(folder)
         self.mirror: Mirror | None = None
         self.builder: IndexBuilder | None = None
         self._database = Database(folder)
@@ -149,12 +156,16 @@ class EmbeddedStore:
     ) -> list[Record]:
         with self._read() as database:
             found = find_collection(database, collection)
-            if found is None:
-                return []
-            if ids is None:
-                return [row.record for row in find_matching(database, found.number, where)]
-            records = [row.record for row in find_by_ids(database, found.number, ids)]
-            return [one for one in records if not where or matches(one.metadata, where)]
+            rows = find_rows(database, found.number, ids, where) if found else []
+            return [row.record for row in rows]
+
+    def get_newest(
+        self, collection: str, offset: int, limit: int, where: Where | None = None
+    ) -> list[Record]:
+        with self._read() as database:
+            found = find_collection(database, collection)
+            rows = find_newest(database, found.number, offset, limit, where) if found else []
+            return [row.record for row in rows]
 
     def get_with_vectors(self, selector: Selector) -> tuple[list[Record], Vectors]:
         with self._read() as database:
@@ -207,8 +218,11 @@ class EmbeddedStore:
             live, mask = self._find_live(database, found), self._find_mask(database, found, where)
             if where and is_exact(database, found.number, where):
                 where = None  # the mask has the matching records only
-            search = WordSearch(database, found, live, mask, where)
-            return search.find(self._scoring, self._vectors, query, vector, limit, rank, nearest)
+            index = EmbeddedWordIndex(
+                database, found, self._scoring, self._vectors, live, mask, where
+            )
+            index.check_complete(required=not nearest)
+            return search_words(index, query, vector, limit, rank, nearest)
 
     def count(self, selector: Selector) -> int:
         with self._read() as database:
@@ -303,11 +317,9 @@ class EmbeddedStore:
         self, database: sqlite3.Connection, collection: Collection, where: Where | None
     ) -> Mask:
         """Find the slots of all records that match the filter, and perhaps of others."""
-        mask = None
-        if where:
-            size = count_slots(database, collection.number)
-            mask = find_candidates(database, collection.number, where, size)
-        return self._find_live(database, collection) if mask is None else mask
+        live = self._find_live(database, collection)
+        mask = find_candidates(database, collection.number, where, len(live)) if where else None
+        return live if mask is None else mask
 
     def _read_vectors(
         self, database: sqlite3.Connection, collection: Collection, rows: Sequence[StoredRow]
@@ -378,18 +390,3 @@ class EmbeddedStore:
             dropped = database.execute(_DROPPED, (numbers,)).fetchall()
         for (number,) in dropped:
             self._vectors.drop(number)
-
-
-def _check_not_lost(folder: Path) -> None:
-    """Reject a folder that has vectors but no database: it is damaged, not new.
-
-    Raises:
-        StoreUnavailable: the database is missing.
-    """
-    database = folder / FILE
-    is_gone = not database.exists() or not database.stat().st_size
-    if is_gone and any(folder.glob(f"*{VECTORS}")):
-        raise StoreUnavailable(
-            f"{folder} has vectors, but {FILE} is missing: the store is damaged. Restore a backup "
-            "with quinion restore, or run quinion rebuild, which restores it from Chroma."
-        )

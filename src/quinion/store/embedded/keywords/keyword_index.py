@@ -8,28 +8,32 @@ analysis.
 """
 
 import sqlite3
-from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections import defaultdict
+from collections.abc import Iterable
 
 import numpy as np
-from numpy.typing import NDArray
 
-from quinion.lexical.tokens import ANALYSIS, find_terms
-from quinion.model.record import Record, read_context
+from quinion.lexical.tokens import ANALYSIS
+from quinion.model.record import Record
 from quinion.store.embedded.bitmap import Slots
 from quinion.store.embedded.metadata_index import all_slots, decoding
 from quinion.store.embedded.rows import count_slots
+from quinion.store.keywords.postings import (
+    LENGTH,
+    MAX_LENGTH,
+    Lengths,
+    count_terms,
+    encode_posting,
+    remove_postings,
+)
 
-BLOCK = 4_096
-"""Slots per block: fewer make a change cheaper, more make a search cheaper."""
-POSTING = np.dtype([("offset", "<u2"), ("count", "u1")])
-"""Offset of a slot in its block, and number of occurrences."""
-LENGTH = np.dtype("<u2")
-MAX_COUNT = np.iinfo(np.uint8).max
-MAX_LENGTH = int(np.iinfo(LENGTH).max)
+BLOCK = 16_384
+"""Slots per block: fewer make a change cheaper, more make a search cheaper, which reads a row for
+each. At most 65,536."""
+LAYOUT = 2
+"""Version of the blocks. An index with other ones is made again."""
+VERSION = 1_000 * LAYOUT + ANALYSIS
 
-Lengths = NDArray[np.uint16]
-"""By slot, one more than the number of terms; 0 for slots without an indexed record."""
 Indexed = Iterable[tuple[int, Record]]
 """Records with their slots."""
 Key = tuple[str, int]
@@ -49,18 +53,13 @@ INSERT OR REPLACE INTO keyword_lengths (collection, block, lengths) VALUES (?, ?
 """
 
 
-def count_terms(record: Record) -> Counter[str]:
-    """Count the terms under which a record is found."""
-    return Counter(find_terms(f"{read_context(record.metadata)}\n{record.text}"))
-
-
 def prepare(database: sqlite3.Connection) -> None:
-    """Empty the index if another analysis made it."""
+    """Empty the index if it has another layout, or if another analysis made it."""
     [(found,)] = database.execute("SELECT coalesce(max(version), 0) FROM keyword_analysis")
-    if found != ANALYSIS:
+    if found != VERSION:
         for table in ("keyword_postings", "keyword_lengths", "keyword_analysis"):
             database.execute(f"DELETE FROM {table}")  # noqa: S608
-        database.execute("INSERT INTO keyword_analysis (version) VALUES (?)", (ANALYSIS,))
+        database.execute("INSERT INTO keyword_analysis (version) VALUES (?)", (VERSION,))
 
 
 def change(
@@ -80,10 +79,9 @@ def change(
                 removals[term, block].append(offset)
     for slot, record in added:
         block, offset = divmod(slot, BLOCK)
-        head = offset.to_bytes(2, "little")
         terms = count_terms(record)
         for term, count in terms.items():
-            additions[term, block] += head + bytes((min(count, MAX_COUNT),))
+            additions[term, block] += encode_posting(offset, count)
         lengths.replace(slot, min(terms.total() + 1, MAX_LENGTH))
     _rewrite(database, collection, removals, additions)
     rows = [(collection, *key, bytes(new)) for key, new in sorted(additions.items())]
@@ -102,25 +100,13 @@ def _rewrite(
     with decoding():
         for key in sorted(removals):
             for (old,) in database.execute(_READ, (collection, *key)).fetchall():
-                new = _remove(old, removals[key]) + additions.pop(key, b"")
+                new = remove_postings(old, removals[key]) + additions.pop(key, b"")
                 if new:
                     rewritten.append((collection, *key, new))
                 else:
                     emptied.append((collection, *key))
     database.executemany(_WRITE, rewritten)
     database.executemany(_DELETE, emptied)
-
-
-def _remove(postings: bytes, offsets: Sequence[int]) -> bytes:
-    """Remove the postings at these offsets, where there are any."""
-    for offset in offsets:
-        wanted = offset.to_bytes(2, "little")
-        place = postings.find(wanted)
-        while place % POSTING.itemsize and place >= 0:
-            place = postings.find(wanted, place + 1)
-        if place >= 0:
-            postings = postings[:place] + postings[place + POSTING.itemsize :]
-    return postings
 
 
 def drop(database: sqlite3.Connection, collection: int) -> None:

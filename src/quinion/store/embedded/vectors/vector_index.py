@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from quinion.errors import StoreUnavailable
 from quinion.store.base import Vectors
 from quinion.store.embedded.bitmap import Mask, Slots
-from quinion.store.embedded.database import REPAIR
+from quinion.store.embedded.database import FILE, REPAIR
 from quinion.store.embedded.vectors.binary_quantization import Codes
 from quinion.store.embedded.vectors.vector_file import FLOAT, VectorFile
 
@@ -204,3 +204,18 @@ class VectorIndex:
 
     def _path(self, number: int, suffix: str) -> Path | None:
         return self._folder / f"{number}{suffix}" if self._folder else None
+
+
+def check_not_lost(folder: Path) -> None:
+    """Reject a folder that has vectors but no database: it is damaged, not new.
+
+    Raises:
+        StoreUnavailable: the database is missing.
+    """
+    database = folder / FILE
+    is_gone = not database.exists() or not database.stat().st_size
+    if is_gone and any(folder.glob(f"*{VECTORS}")):
+        raise StoreUnavailable(
+            f"{folder} has vectors, but {FILE} is missing: the store is damaged. Restore a backup "
+            "with quinion restore, or run quinion rebuild, which restores it from Chroma."
+        )

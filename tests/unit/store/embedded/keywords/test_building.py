@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from quinion.errors import StoreUnavailable
+from quinion.lexical.tokens import ANALYSIS
 from quinion.lexical.word_query import parse_query
 from quinion.model.record import Hit, Record
 from quinion.store.base import Candidates, Selector, Vectors, VectorStore
@@ -23,6 +24,7 @@ STAGES = {
     "no tables": "DROP TABLE keyword_postings; DROP TABLE keyword_lengths; "
     "DROP TABLE keyword_analysis; PRAGMA user_version = 3",
     "another analysis": "UPDATE keyword_analysis SET version = -1",
+    "another layout": f"UPDATE keyword_analysis SET version = {ANALYSIS}",
 }
 """What an earlier quinion, or one with another analysis, leaves."""
 
@@ -152,6 +154,24 @@ def test_a_damaged_index_is_an_error_of_keyword_search_only(damage: str, folder:
         assert store.check("c").problems == ("c: the keyword index does not match the records",)
         assert store.check("c", repair=True).repaired
         assert len(search(store, "some")) == COUNT
+
+
+def test_equal_scores_keep_their_order_after_a_restart_and_a_rebuild(folder: Path) -> None:
+    with closing(EmbeddedStore(folder)) as store:
+        write(store, 100, 120)  # in other slots than before
+        orders = [
+            [hit.record.id for hit in search(store, "some", limit, nearest)]
+            for limit, nearest in ((COUNT, 0), (COUNT, 10), (20, 0))
+        ]
+    assert len(orders[0]) == COUNT
+    assert orders[2] == orders[0][:20]
+    execute(folder, STAGES["another analysis"])
+    build(folder)
+    with closing(EmbeddedStore(folder)) as store:
+        assert orders == [
+            [hit.record.id for hit in search(store, "some", limit, nearest)]
+            for limit, nearest in ((COUNT, 0), (COUNT, 10), (20, 0))
+        ]
 
 
 def test_a_long_text_and_a_repeated_word_are_indexed(tmp_path: Path) -> None:
