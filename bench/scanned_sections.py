@@ -1,11 +1,12 @@
 """References of scanned policies: which are right, wrong or missing after OCR.
 
-    python -m bench.scanned_sections CORPUS
+    python -m bench.scanned_sections CORPUS [--whole DPI]
 
-CORPUS is the folder of documents to measure with. Twelve pages of each document are rendered at
-200 dpi and read by OCR. The truth is the section of each line in the document's own text layer. A
-chunk's reference is right if most of its letters lie in that section or in a part of it, and
-`page` if the chunk is cited by its page only.
+CORPUS is the folder of documents to measure with. With --whole, the NPPF is rendered at DPI and
+read completely, and its sections are compared with those of its text layer. Without, twelve pages
+of each document are rendered at 200 dpi and read by OCR. The truth is the section of each line in
+the document's own text layer. A chunk's reference is right if most of its letters lie in that
+section or in a part of it, and `page` if the chunk is cited by its page only.
 """
 
 import sys
@@ -19,7 +20,7 @@ from quinion.chunk.sections.split import chunk_sections, document_text, find_sec
 from quinion.extract.document import Options
 from quinion.extract.pdf.lines import read_lined_pages
 from quinion.extract.pdf.mupdf import pymupdf
-from quinion.model.line import Line
+from quinion.model.line import Line, LinedPage
 from quinion.model.section import SectionChunk
 
 DPI = 200
@@ -34,6 +35,23 @@ SCANS = {
 PROBE = 24
 
 Path_ = tuple[str, ...]
+
+
+def measure_whole(path: Path, dpi: int) -> None:
+    """Compare the sections of a scanned document with those of its text layer."""
+    truth = find_sections(lines_of(read(path)))
+    with pymupdf.open(path) as document:
+        count = document.page_count
+    found = find_sections(lines_of(scan_pages(path, 1, count, dpi)))
+    pages = {section.ref: section.pages[0] for section in reversed(found)}
+    print("| section | found | of | right pages |")
+    print("|---|---:|---:|---:|")
+    for kind in sorted({section.kind for section in truth}):
+        starts = {section.ref: section.pages[0] for section in truth if section.kind is kind}
+        known = [ref for ref in starts if ref in pages]
+        right = sum(pages[ref] == starts[ref] for ref in known)
+        print(f"| {kind} | {len(known)} | {len(starts)} | {right} |")
+        print(f"missing: {', '.join(ref for ref in starts if ref not in pages) or 'none'}")
 
 
 def main(corpus: Path) -> None:
@@ -52,17 +70,22 @@ def main(corpus: Path) -> None:
 
 def scan(path: Path, first: int) -> list[SectionChunk]:
     """Render the pages, read them by OCR, and split them."""
+    return chunk_sections(lines_of(scan_pages(path, first, COUNT, DPI)))
+
+
+def scan_pages(path: Path, first: int, count: int, dpi: int) -> list[LinedPage]:
+    """Render pages as images in a PDF, and read it by OCR."""
     with TemporaryDirectory() as folder:
         copy = Path(folder) / "scan.pdf"
         with pymupdf.open(path) as document, pymupdf.open() as images:
-            for number in range(first, first + COUNT):
+            for number in range(first, first + count):
                 page = document[number - 1]
-                image = page.get_pixmap(dpi=DPI).tobytes("png")
+                image = page.get_pixmap(dpi=dpi).tobytes("png")
                 images.new_page(width=page.rect.width, height=page.rect.height).insert_image(
                     page.rect, stream=image
                 )
             images.save(copy)
-        return chunk_sections(lines_of(read_lined_pages(copy, 1, COUNT, Options())))
+        return list(read_lined_pages(copy, 1, count, Options()))
 
 
 def true_sections(path: Path, first: int) -> dict[int, dict[Path_, str]]:
@@ -110,6 +133,10 @@ def judge(chunk: SectionChunk, truth: dict[int, dict[Path_, str]]) -> str:
 
 
 if __name__ == "__main__":
-    if len(sys.argv) != 2 or not Path(sys.argv[1]).is_dir():
-        sys.exit("usage: python -m bench.scanned_sections CORPUS (the folder with the documents)")
-    main(Path(sys.argv[1]))
+    match sys.argv[1:]:
+        case [folder, "--whole", resolution] if Path(folder).is_dir():
+            measure_whole(Path(folder) / SCANS["NPPF 2024"][0], int(resolution))
+        case [folder] if Path(folder).is_dir():
+            main(Path(folder))
+        case _:
+            sys.exit("usage: python -m bench.scanned_sections CORPUS [--whole DPI]")

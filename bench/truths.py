@@ -59,6 +59,12 @@ def words_found(text: str, truth: str) -> float:
     return (Counter(read) & Counter(true)).total() / len(true)
 
 
+def words_right(text: str, truth: str) -> float:
+    """Return the share of the words read that occur anywhere in the truth: the precision."""
+    read, true = split_alike(text, truth)
+    return (Counter(read) & Counter(true)).total() / len(read) if read else 0.0
+
+
 def split_alike(text: str, truth: str) -> tuple[list[str], list[str]]:
     """Split both into words; upper-case the text if the ground truth is all upper case."""
     read, true = words(text), words(truth)

@@ -187,7 +187,7 @@ def run_servers(home: Home) -> Iterator[Servers]:
             "MISTRAL_OCR_ALLOWED_DIR": str(home.files / "written"),
             "MISTRAL_SERVER_URL": url,
         }
-        process = stack.enter_context(_run(home, ["serve"], variables, log))
+        process = stack.enter_context(_run(home, ["serve", "--no-console"], variables, log))
         addresses = {
             server: _read_address(process, rf"{server}\s+(http://\S+)/mcp") for server in TAKEN
         }

@@ -122,6 +122,7 @@ class Chunker:
             pages=pages,
             page_breaks=tuple(at - start for at in self._starts[first + 1 : last]),
             has_hidden=not self._hidden.isdisjoint(pages),
+            page_start=start - self._starts[first],
         )
 
 

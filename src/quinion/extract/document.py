@@ -12,15 +12,16 @@ from pathlib import Path
 
 from quinion.errors import ExtractionFailed
 from quinion.extract.formats import PageFile, recognize
-from quinion.extract.ocr.upright import read_upright
+from quinion.extract.ocr.page_reader import place_words, read_page
+from quinion.extract.ocr.words import mean_confidence
 from quinion.extract.scans import scan_probe
 from quinion.extract.scans.scan_decision import Inspection, PageKind, has_layer
 from quinion.extract.scans.text_heuristics import has_running_text
-from quinion.model.page import Method, Page
+from quinion.model.page import Method, Page, encode_words, words_to_text
 
 # Pages below this mean confidence are logged as a warning.
 LOW_CONFIDENCE = 70.0
-# Timeout for both OCR runs of a page. A dense A4 page takes 2 to 7 s of a busy core. An A0 map may
+# Timeout for all OCR runs of a page. A dense A4 page takes 2 to 7 s of a busy core. An A0 map may
 # take longer than this, but it is a picture anyway.
 OCR_TIMEOUT_S = 45.0
 
@@ -56,8 +57,8 @@ def inspect(path: Path, options: Options) -> Inspection:
 class SurveyedPage:
     """Measurements of a page, taken before OCR.
 
-    `image_ratio` is the share of the page that pictures cover. `text` is its text layer, and
-    `hidden` the number of invisible characters in it.
+    `image_ratio` is the share of the page that pictures cover. `text` is its text layer, `hidden`
+    the number of invisible characters in it, and `words` are as in `Page`.
     """
 
     number: int
@@ -65,6 +66,7 @@ class SurveyedPage:
     image_ratio: float
     text: str
     hidden: int
+    words: str
 
 
 def survey(path: Path, first: int, last: int, options: Options) -> Iterator[SurveyedPage]:
@@ -77,7 +79,15 @@ def survey(path: Path, first: int, last: int, options: Options) -> Iterator[Surv
     """
     with _open(path, options) as file:
         for number in range(first, min(last, file.page_count) + 1):
-            yield SurveyedPage(number, file.page_count, *file.measure(number - 1))
+            found = file.measure(number - 1)
+            yield SurveyedPage(
+                number,
+                file.page_count,
+                found.image_ratio,
+                found.text,
+                found.hidden,
+                words_to_text(found.words),
+            )
 
 
 def probe(path: Path, page_numbers: Sequence[int], options: Options) -> tuple[PageKind, ...]:
@@ -106,6 +116,29 @@ def read_pages(path: Path, first: int, last: int, options: Options) -> Iterator[
             yield _read_page(file, number, path.name, options)
 
 
+@dataclass(frozen=True, slots=True)
+class FoundWords:
+    """The words of a page with their boxes, as in `Page`, and the number of pages."""
+
+    words: str
+    page_count: int
+
+
+def read_words(path: Path, number: int, options: Options) -> FoundWords:
+    """Find the words of one page (1-based); none if it has no such page.
+
+    Raises:
+        FileMissing, UnsupportedFile, ExtractionFailed, ToolMissing: see `read_pages`.
+    """
+    with _open(path, options) as file:
+        if not 1 <= number <= file.page_count:
+            return FoundWords("", file.page_count)
+        found = file.measure(number - 1)
+        if has_layer(found.text) or not options.ocr:
+            return FoundWords(words_to_text(found.words), file.page_count)
+        return FoundWords(_read_page(file, number, path.name, options).words, file.page_count)
+
+
 @contextmanager
 def _open(path: Path, options: Options) -> Iterator[PageFile]:
     format = recognize(path, options.extension)
@@ -130,7 +163,7 @@ def _read_page(file: PageFile, number: int, name: str, options: Options) -> Page
         return Page(number, text, Method.TEXT_LAYER)
     raster = file.rasterize(number - 1, options.ocr_dpi, options.max_pixels)
     try:
-        result, _ = read_upright(raster, OCR_TIMEOUT_S)
+        result, upright = read_page(raster, OCR_TIMEOUT_S)
     except TimeoutError:
         _log.warning(
             "%s, page %d: OCR took more than %.0f s; the page is left empty. "
@@ -142,4 +175,23 @@ def _read_page(file: PageFile, number: int, name: str, options: Options) -> Page
         return Page(number, "", Method.OCR)
     if result.confidence is not None and result.confidence < LOW_CONFIDENCE:
         _log.warning("%s, page %d: OCR confidence is only %.0f", name, number, result.confidence)
-    return Page(number, result.text, Method.OCR, result.confidence)
+    if result.left_out:
+        _log.warning(
+            "%s, page %d: OCR confidence is only %.0f for %d words, which are left out. "
+            "Scan it again at a higher resolution",
+            name,
+            number,
+            mean_confidence(result.left_out),
+            len(result.left_out),
+        )
+    words = encode_words(
+        place_words(result, upright, upside_down=upright is not raster), raster.size_in_points
+    )
+    return Page(
+        number,
+        result.text,
+        Method.OCR,
+        result.confidence,
+        words=words_to_text(words),
+        engine=result.engine,
+    )

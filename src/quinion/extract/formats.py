@@ -25,13 +25,27 @@ if TYPE_CHECKING:
 _HEAD = 1024
 
 
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """A page before OCR: the share that pictures cover, its text layer, and the words in it.
+
+    `hidden` is the number of invisible characters, and `words` are the words with their boxes
+    (`model.page`), empty if there are none.
+    """
+
+    image_ratio: float
+    text: str = ""
+    hidden: int = 0
+    words: bytes = b""
+
+
 class PageFile(Protocol):
     """An open file with pages; `index` is 0-based."""
 
     page_count: int
 
-    def measure(self, index: int) -> tuple[float, str, int]:
-        """Return the share that pictures cover, the text layer and its hidden characters."""
+    def measure(self, index: int) -> Measured:
+        """Measure the page, without decoding pixels."""
         ...
 
     def text(self, index: int) -> str:

@@ -10,6 +10,7 @@ from pathlib import Path
 from PIL import ExifTags, Image, ImageOps, UnidentifiedImageError
 
 from quinion.errors import ExtractionFailed
+from quinion.extract.formats import Measured
 from quinion.extract.ocr.raster import Raster, fit_scale
 
 FORMATS = ("PNG", "JPEG", "TIFF", "BMP")
@@ -30,12 +31,12 @@ class ImageFile:
         self._max_pixels = max_pixels
         self.page_count = getattr(image, "n_frames", 1) if image.format == "TIFF" else 1
 
-    def measure(self, index: int) -> tuple[float, str, int]:
-        """Return the image ratio, text layer and hidden characters: always 1.0, "" and 0.
+    def measure(self, index: int) -> Measured:
+        """Measure a frame: it is all picture, without a text layer.
 
         A frame over the pixel limit is refused by its header."""
         self._seek(index)
-        return 1.0, "", 0
+        return Measured(1.0)
 
     def text(self, index: int) -> str:
         """The text layer: always empty for an image."""

@@ -13,7 +13,7 @@ covered by a picture, are not detected.
 
 import logging
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from PIL import Image
@@ -67,28 +67,35 @@ def count_hidden(page: pymupdf.Page, content: Content, name: str) -> int:
 
 def find_hidden(page: pymupdf.Page, content: Content) -> str:
     """Return the invisible text of the page."""
+    spans = [
+        span
+        for block in content["blocks"]
+        for line in block.get("lines", ())
+        for span in line["spans"]
+    ]
+    hidden = find_hidden_spans(page, spans)
+    return " ".join(" ".join(span["text"] for span in hidden).split())
+
+
+def find_hidden_spans(page: pymupdf.Page, content: Iterable[Span]) -> list[Span]:
+    """Return the spans of the page with invisible text."""
     spans = list(_find_candidates(content))
     invisible = [span for span in spans if span["alpha"] == 0]
     seen = [span for span in spans if span["alpha"]]
     pictures = _find_pictures(page) if invisible else []
-    hidden = [
+    return [
         *(span for span in invisible if cover_ratio(pictures, span["bbox"]) < _MIN_PICTURE_COVER),
         *(span for span in seen if _is_tiny(span)),
         *_find_low_contrast(page, [span for span in seen if _is_white(span["color"])]),
     ]
-    return " ".join(" ".join(span["text"] for span in hidden).split())
 
 
-def _find_candidates(content: Content) -> Iterator[Span]:
+def _find_candidates(spans: Iterable[Span]) -> Iterator[Span]:
     """Yield spans that may be hidden, by cheap tests. Most pages have none."""
-    for block in content["blocks"]:
-        for line in block.get("lines", ()):
-            for span in line["spans"]:
-                suspect = (
-                    not span["alpha"] or span["size"] < MIN_FONT_SIZE or _is_white(span["color"])
-                )
-                if suspect and any(map(str.isalnum, span["text"])):
-                    yield span
+    for span in spans:
+        suspect = not span["alpha"] or span["size"] < MIN_FONT_SIZE or _is_white(span["color"])
+        if suspect and any(map(str.isalnum, span["text"])):
+            yield span
 
 
 def _find_pictures(page: pymupdf.Page) -> list[Box]:

@@ -22,7 +22,7 @@ import anyio.to_thread
 
 from quinion import errors
 from quinion.errors import ExtractionFailed, QuinionError
-from quinion.extract.ocr.languages import DEFAULT
+from quinion.extract.ocr.languages import AUTO, DEFAULT
 from quinion.framing import (
     LENGTH_BYTES,
     MAX_FRAME_BYTES,
@@ -59,9 +59,10 @@ class Workers:
         timeout_s: float | None = None,
         kind: WorkerKind = DOCUMENTS,
         ocr_languages: str = DEFAULT,
+        ocr_engine: str = AUTO,
     ) -> None:
         self.size = size
-        self._ocr_languages = ocr_languages
+        self._ocr = (ocr_languages, ocr_engine)
         self._kind = kind
         self._timeout_s = timeout_s
         self._limiter = anyio.CapacityLimiter(size)
@@ -125,7 +126,7 @@ class Workers:
             ) from error
 
     async def _start(self) -> "_Process":
-        return await _Process.start(worker_command(self._kind, self._ocr_languages))
+        return await _Process.start(worker_command(self._kind, *self._ocr))
 
     @asynccontextmanager
     async def _acquire(self) -> AsyncIterator["_Process"]:
@@ -199,11 +200,13 @@ class _Process:
             await anyio.to_thread.run_sync(self._temp_folder.cleanup)
 
 
-def worker_command(kind: WorkerKind, ocr_languages: str = DEFAULT) -> list[str]:
+def worker_command(
+    kind: WorkerKind, ocr_languages: str = DEFAULT, ocr_engine: str = AUTO
+) -> list[str]:
     """Return the command that starts a worker of this kind."""
     limits = [str(kind.address_space_bytes), str(kind.max_idle_bytes)]
     # -P: modules in the user's current folder must not be imported.
-    return [sys.executable, "-P", "-m", PROGRAM, kind.jobs, *limits, ocr_languages]
+    return [sys.executable, "-P", "-m", PROGRAM, kind.jobs, *limits, ocr_languages, ocr_engine]
 
 
 def _make_temp_folder() -> "tempfile.TemporaryDirectory[str]":

@@ -1,11 +1,11 @@
 """Worker process: reads untrusted files, isolated from the server.
 
-Run as `python -m quinion.workers.worker JOBS ADDRESS_SPACE MAX_IDLE OCR_LANGUAGES`: the module with
-the jobs, the limits in bytes (`WorkerKind`), and the languages of OCR. Requests arrive on stdin and
-replies go to the original stdout.
+Run as `python -m quinion.workers.worker JOBS ADDRESS_SPACE MAX_IDLE OCR_LANGUAGES OCR_ENGINE`: the
+module with the jobs, the limits in bytes (`WorkerKind`), and the languages and engine of OCR.
+Requests arrive on stdin and replies go to the original stdout.
 
 The server stops a worker by closing its stdin or killing its process group. If the server is
-killed, stdin closes too, so no worker and no Tesseract outlives it.
+killed, stdin closes too, so no worker and no OCR outlives it.
 """
 
 import errno
@@ -37,14 +37,16 @@ MISSING_ERRNOS = frozenset({errno.ENOENT, errno.ENOTDIR, errno.ELOOP})
 """Errors of opening a file that existed when it was found."""
 
 
-def main(module: str, address_space: int, max_idle: int, ocr_languages: str) -> None:
+def main(
+    module: str, address_space: int, max_idle: int, ocr_languages: str, ocr_engine: str
+) -> None:
     """Serve requests until stdin is closed."""
     replies = take_stdout()
     # No module is imported before the jobs, because their first import decides whether PyMuPDF
     # loads its layout model.
     jobs: Mapping[str, Job] = importlib.import_module(module).JOBS
-    tesseract = importlib.import_module("quinion.extract.ocr.tesseract")
-    tesseract.use_languages(ocr_languages)
+    page_reader = importlib.import_module("quinion.extract.ocr.page_reader")
+    page_reader.use(ocr_languages, ocr_engine)
     logging.basicConfig(format="%(levelname)s %(name)s: %(message)s")
     _limit_address_space(address_space)
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
@@ -131,4 +133,4 @@ def _failure(reason: str) -> Frame:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), sys.argv[4])
+    main(sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), *sys.argv[4:])

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bench.truths import edit_distance, word_accuracy, words_found
+from bench.truths import edit_distance, word_accuracy, words_found, words_right
 
 TEXTS = st.lists(st.sampled_from(["The", "gate", "of", "yard", "1909"]), min_size=1)
 
@@ -32,3 +32,8 @@ def test_differences_between_editions_are_not_errors(text: str, truth: str) -> N
 
 def test_case_counts_where_the_truth_has_both() -> None:
     assert word_accuracy("the gate", "The gate") == 0.5
+
+
+def test_precision_is_the_share_of_the_words_read_that_are_true() -> None:
+    assert words_right("gate The door door", "The gate") == 0.5
+    assert words_right("", "The gate") == 0.0

@@ -15,6 +15,7 @@ from itertools import pairwise
 from quinion.chunk.sections.heading_candidates import DocumentLines, Mark
 from quinion.chunk.sections.numbering import Number, follows
 from quinion.chunk.sections.tree import OUTERMOST
+from quinion.model.line import Line
 from quinion.model.section import Kind
 
 # After the last paragraph, a number alone counts as a missing one if it is at most this far ahead.
@@ -62,7 +63,7 @@ def _find_gaps(document: DocumentLines, marks: Sequence[Mark]) -> Iterator[_Gap]
             start = next(at for at in document.free if _page(document, at) == first_page)
             yield _Gap(start, chain[0].first, ())
     for mark, other in pairwise([*chain, None]):
-        if mark is None or document.lines[mark.first].box is not None:
+        if mark is None or _has_layout(document.lines[mark.first]):
             continue
         number = mark.number
         if other is None:
@@ -101,7 +102,7 @@ def _find_chapter_gaps(document: DocumentLines, marks: Sequence[Mark]) -> Iterat
     """Yield the heading of each chapter whose end is not known: the next one is missing."""
     chapters = [mark for mark in marks if mark.kind is Kind.CHAPTER and mark.number]
     for mark, other in pairwise(chapters):
-        is_scanned = mark.first <= mark.last and document.lines[mark.first].box is None
+        is_scanned = mark.first <= mark.last and not _has_layout(document.lines[mark.first])
         if is_scanned and not follows(mark.number, other.number):
             yield _Gap(mark.first, mark.last + 1, ())
 
@@ -114,7 +115,7 @@ def _find_policy_gaps(document: DocumentLines, marks: Sequence[Mark]) -> Iterato
     policies = [mark for mark in marks if mark.kind is Kind.POLICY]
     outer = [mark.first for mark in marks if mark.kind in OUTERMOST]
     for mark, other in pairwise(policies):
-        if document.lines[mark.first].box is not None:
+        if _has_layout(document.lines[mark.first]):
             continue
         (family, number), (other_family, other_number) = _code(mark), _code(other)
         is_first = family != other_family and all(part == 1 for part in other_number)
@@ -157,7 +158,7 @@ def _read_alone(document: DocumentLines) -> dict[int, Number]:
         index: tuple(map(int, match[1].split(".")))
         for index in document.free
         if (match := _ALONE.fullmatch(document.lines[index].text))
-        and document.lines[index].box is None
+        and not _has_layout(document.lines[index])
     }
 
 
@@ -181,3 +182,8 @@ def _page_start(document: DocumentLines, page: int) -> int:
 
 def _page(document: DocumentLines, index: int) -> int:
     return document.lines[index].page_number
+
+
+def _has_layout(line: Line) -> bool:
+    """Whether the layout of a line is exact: not that of OCR, which misses numbers."""
+    return line.box is not None and not line.is_scanned

@@ -32,15 +32,14 @@ from quinion.extract.markdown.page_markdown import (
     page_as_figure,
 )
 from quinion.extract.markdown.scan_figures import FindPatches
+from quinion.extract.ocr.page_reader import is_unreliable, read_page
 from quinion.extract.ocr.raster import Raster, fit_scale
-from quinion.extract.ocr.tesseract import OcrResult
 from quinion.extract.ocr.text_overlay import overlay_text
-from quinion.extract.ocr.upright import is_unreliable, read_upright
+from quinion.extract.ocr.words import OcrResult
 from quinion.extract.pdf.mupdf import DAMAGE, pymupdf
 from quinion.extract.pdf.reader import open_pdf
-from quinion.extract.scans.ink_ratio import ink_ratio
+from quinion.extract.scans.ink_ratio import BLANK_INK, ink_ratio
 from quinion.extract.scans.scan_decision import has_layer
-from quinion.extract.scans.scan_probe import BLANK_INK
 
 MAX_PIXELS = 20_000_000
 """Maximum size of the picture of a scanned page, from which figures are cropped."""
@@ -145,7 +144,7 @@ def _read_scan(
         with overlay_text(picture, OcrResult(()), raster) as document:
             return empty_page(document, number)
     try:
-        result, upright = read_upright(raster, OCR_TIMEOUT_S)
+        result, upright = read_page(raster, OCR_TIMEOUT_S)
     except TimeoutError:
         _log.warning("%s, page %d: OCR took too long; the page is a figure", name, number)
         with overlay_text(picture, OcrResult(()), raster) as document:

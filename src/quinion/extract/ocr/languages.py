@@ -8,8 +8,18 @@ import subprocess
 import sys
 
 DEFAULT = "eng"
+AUTO = "auto"
+"""The setting of the engine that reads each page with the one that suits it."""
 _FOLDER = re.compile(r'in "(.+)"')
 _TIMEOUT_S = 10.0
+# Languages in Latin, Chinese and Japanese script, by Tesseract's names. The second engine's model
+# knows all of their letters; it lacks Vietnamese ones.
+_OF_RAPIDOCR = """
+afr bos bre cat ceb ces chi_sim chi_sim_vert chi_tra chi_tra_vert cos cym dan deu eng enm epo
+est eus fao fil fin fra frm fry gla gle glg hat hrv hun ind isl ita ita_old jav jpn jpn_vert lat
+lav lit ltz mlt mri msa nld nor oci pol por que ron slk slv spa spa_old sqi srp_latn sun swa swe
+tgl ton tur
+"""
 
 
 def list_installed(program: str) -> tuple[str, frozenset[str]] | None:
@@ -47,3 +57,8 @@ def advise(missing: list[str]) -> str:
         return "brew install tesseract-lang"
     packages = (f"tesseract-ocr-{name.replace('_', '-').lower()}" for name in missing)
     return f"apt-get install {' '.join(packages)}"
+
+
+def are_readable_by_rapidocr(languages: str) -> bool:
+    """Whether the second engine reads all of these languages."""
+    return set(languages.split("+")).issubset(_OF_RAPIDOCR.split())

@@ -9,6 +9,7 @@ from PIL.Image import Image, Resampling, Transpose
 # The longest side that Tesseract accepts.
 MAX_SIDE = 32_767
 BAND_ROWS = 256
+POINTS_PER_INCH = 72
 
 
 @dataclass(frozen=True)
@@ -17,6 +18,12 @@ class Raster:
 
     image: Image
     dpi: int | None = None
+
+    @property
+    def size_in_points(self) -> tuple[float, float]:
+        """Width and height in points, at 72 dpi if the resolution is not known."""
+        scale = POINTS_PER_INCH / (self.dpi or POINTS_PER_INCH)
+        return self.image.width * scale, self.image.height * scale
 
     def shrink(self, max_pixels: int) -> "Raster":
         """Scale down to at most this many pixels."""

@@ -1,25 +1,22 @@
 """Thin wrapper around Tesseract: the program, or the library if it is installed.
 
-One run returns text and confidences. The text is assembled from the table of words, and equals
-Tesseract's own text output (compared on 28 scanned pages). So there is no second run and no
+One run returns text and confidences. The text is assembled from the table of words (`words`), and
+equals Tesseract's own text output (compared on 28 scanned pages). So there is no second run and no
 temporary file, only a pipe in each direction.
 """
 
 import atexit
 import os
 import subprocess
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from collections.abc import Iterator
 
 from quinion.errors import ExtractionFailed, ToolMissing
 from quinion.extract.ocr.languages import DEFAULT
 from quinion.extract.ocr.raster import Raster
 from quinion.extract.ocr.tesserocr_process import TesserocrProcess
+from quinion.extract.ocr.words import OcrResult, Word
 
 PROGRAM = "tesseract"
-# Words from this confidence on are reliable.
-CONFIDENT = 60.0
 # The number of columns of Tesseract's TSV table, and the level of rows that hold a word.
 _COLUMNS = 12
 _WORD_LEVEL = "5"
@@ -29,50 +26,9 @@ _library = TesserocrProcess(PROGRAM)
 
 
 @atexit.register
-def _close_library() -> None:
+def close() -> None:
+    """Kill the library's process; the next page starts another."""
     _library.close()
-
-
-@dataclass(frozen=True, slots=True)
-class Word:
-    """A word with its confidence (0 to 100) and position.
-
-    `line` is the number of block, paragraph and line; `box` is left, top, right, bottom in pixels.
-    """
-
-    text: str
-    confidence: float
-    line: tuple[int, int, int]
-    box: tuple[int, int, int, int]
-
-
-@dataclass(frozen=True)
-class OcrResult:
-    """The words of one OCR run, in reading order."""
-
-    words: tuple[Word, ...]
-
-    @cached_property
-    def text(self) -> str:
-        """The text line by line, with an empty line between paragraphs."""
-        return _join(self.words)
-
-    @cached_property
-    def confident_words(self) -> tuple[Word, ...]:
-        """The words with a confidence of `CONFIDENT` or more."""
-        return tuple(word for word in self.words if word.confidence >= CONFIDENT)
-
-    @cached_property
-    def confident_text(self) -> str:
-        """The text of the confident words, on the same lines."""
-        return _join(self.confident_words)
-
-    @property
-    def confidence(self) -> float | None:
-        """The mean confidence of all words; None if there are no words."""
-        if not self.words:
-            return None
-        return sum(word.confidence for word in self.words) / len(self.words)
 
 
 def use_languages(languages: str) -> None:
@@ -141,20 +97,3 @@ def _parse(table: str) -> Iterator[Word]:
             line=(block, paragraph, line),
             box=(left, top, left + width, top + height),
         )
-
-
-def _join(words: Sequence[Word]) -> str:
-    parts: list[str] = []
-    before: Word | None = None
-    for word in words:
-        if before is not None:
-            parts.append(_separator(before.line, word.line))
-        parts.append(word.text)
-        before = word
-    return "".join(parts)
-
-
-def _separator(before: tuple[int, int, int], after: tuple[int, int, int]) -> str:
-    if before == after:
-        return " "
-    return "\n" if before[:2] == after[:2] else "\n\n"

@@ -14,7 +14,7 @@ from statistics import median
 from PIL import Image
 
 from quinion.extract.ocr.raster import Raster
-from quinion.extract.ocr.tesseract import OcrResult, Word
+from quinion.extract.ocr.words import OcrResult, Word
 from quinion.extract.pdf.mupdf import pymupdf
 
 POINTS_PER_INCH = 72

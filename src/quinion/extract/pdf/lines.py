@@ -18,10 +18,12 @@ from typing import Any
 from quinion.errors import ExtractionFailed
 from quinion.extract.document import Options, read_pages
 from quinion.extract.formats import PDF, recognize
-from quinion.extract.invisible_text import MAX_CHECKED_CHARACTERS, count_hidden
+from quinion.extract.invisible_text import MAX_CHECKED_CHARACTERS, Content, count_hidden
 from quinion.extract.pdf.mupdf import DAMAGE, pymupdf
-from quinion.model.line import Box, Line, LinedPage, lines_of_text
-from quinion.model.page import Method, Page
+from quinion.extract.pdf.scanned_lines import read_scanned_lines
+from quinion.extract.pdf.words import read_words
+from quinion.model.line import Box, Line, LinedPage, Place, lines_of_text
+from quinion.model.page import Method, Page, without_spaces, words_to_text
 
 # Two pieces are in one row when their vertical overlap exceeds this share of the smaller height.
 _SHARED_HEIGHT = 0.5
@@ -46,6 +48,11 @@ class _Piece:
     box: Box
     spans: tuple[_Span, ...]
     is_level: bool
+    start: int
+
+    @property
+    def place(self) -> Place:
+        return self.start, self.start + len(without_spaces(self.text))
 
     @property
     def text(self) -> str:
@@ -55,7 +62,7 @@ class _Piece:
 def read_lined_pages(path: Path, first: int, last: int, options: Options) -> Iterator[LinedPage]:
     """Yield the pages from `first` to `last` (1-based, both included), one at a time.
 
-    Lines of a page that was read by OCR, or of an image file, have no boxes.
+    Lines of an image file have no boxes.
 
     Raises:
         ToolMissing: a page needs OCR and Tesseract is not installed.
@@ -66,12 +73,15 @@ def read_lined_pages(path: Path, first: int, last: int, options: Options) -> Ite
         document: pymupdf.Document | None = None
         # `read_pages` opens the file first, because its errors are more specific.
         for page in read_pages(path, first, last, options):
-            if not is_pdf or page.method is not Method.TEXT_LAYER:
+            if not is_pdf:
                 yield LinedPage(page, lines_of_text(page))
                 continue
             if document is None:
                 document = stack.enter_context(_open(path))
-            yield _read_layer(document, page, path.name)
+            if page.method is Method.TEXT_LAYER:
+                yield _read_layer(document, page, path.name)
+            else:
+                yield _read_scan(document, page)
 
 
 def _open(path: Path) -> pymupdf.Document:
@@ -87,30 +97,48 @@ def _read_layer(document: pymupdf.Document, read: Page, name: str) -> LinedPage:
     number = read.number
     try:
         page = document[number - 1]
-        content = page.get_text("dict", flags=pymupdf.TEXTFLAGS_TEXT)
+        textpage = page.get_textpage(flags=pymupdf.TEXTFLAGS_TEXT)
+        content = textpage.extractDICT()
     except DAMAGE as cause:
         raise ExtractionFailed(
             f"Page {number} of {name} is damaged ({cause}). "
             "Get a fresh copy, or print it to a new PDF."
         ) from cause
     hidden = count_hidden(page, content, name) if len(read.text) <= MAX_CHECKED_CHARACTERS else 0
-    pieces = [
-        piece
-        for block in content["blocks"]
-        for line in block.get("lines", ())
-        if (piece := _read_piece(line, page.rotation_matrix)).text
-    ]
+    pieces = list(_read_pieces(content, page.rotation_matrix))
+    words = read_words(page, textpage, read.text, has_hidden=hidden > 0)
     return LinedPage(
-        replace(read, hidden=hidden), tuple(_line(number, row) for row in _rows(pieces))
+        replace(read, hidden=hidden, words=words_to_text(words)),
+        tuple(_line(number, row) for row in _rows(pieces)),
     )
 
 
-def _read_piece(line: Mapping[str, Any], turn: pymupdf.Matrix) -> _Piece:
+def _read_scan(document: pymupdf.Document, read: Page) -> LinedPage:
+    try:
+        area = document[read.number - 1].rect
+    except DAMAGE:  # its pixels could be read
+        return LinedPage(read, lines_of_text(read))
+    return LinedPage(read, read_scanned_lines(read, area.width, area.height))
+
+
+def _read_pieces(content: Content, turn: pymupdf.Matrix) -> Iterator[_Piece]:
+    end = 0
+    for block in content["blocks"]:
+        for line in block.get("lines", ()):
+            piece = _read_piece(line, turn, end)
+            if piece.text:
+                end += len(without_spaces(piece.text))
+                yield piece
+
+
+def _read_piece(line: Mapping[str, Any], turn: pymupdf.Matrix, start: int) -> _Piece:
     """Convert a PyMuPDF line, whose box is on the unrotated page, to displayed coordinates."""
     box = pymupdf.Rect(line["bbox"]) * turn
     right, down = line["dir"]
     rise = right * turn.b + down * turn.d
-    return _Piece((box.x0, box.y0, box.x1, box.y1), tuple(line["spans"]), abs(rise) < _MAX_SLOPE)
+    return _Piece(
+        (box.x0, box.y0, box.x1, box.y1), tuple(line["spans"]), abs(rise) < _MAX_SLOPE, start
+    )
 
 
 def _rows(pieces: Sequence[_Piece]) -> Iterator[list[_Piece]]:
@@ -146,7 +174,15 @@ def _line(page_number: int, row: Sequence[_Piece]) -> Line:
         weights[size] = weights.get(size, 0) + letters
         bold += letters if _is_bold(span) else -letters
     size = max(weights, key=lambda size: (weights[size], size))
-    return Line(page_number, text, _bounding_box(row), size, bold > 0, _is_mark(spans[0], size))
+    return Line(
+        page_number,
+        text,
+        _bounding_box(row),
+        size,
+        bold > 0,
+        _is_mark(spans[0], size),
+        tuple(piece.place for piece in row),
+    )
 
 
 def _bounding_box(row: Sequence[_Piece]) -> Box:

@@ -10,6 +10,7 @@ from pathlib import Path
 from PIL import Image
 
 from quinion.errors import ExtractionFailed
+from quinion.extract.formats import Measured
 from quinion.extract.invisible_text import (
     MAX_CHECKED_CHARACTERS,
     count_hidden,
@@ -18,6 +19,7 @@ from quinion.extract.invisible_text import (
 from quinion.extract.ocr.raster import Raster, fit_scale
 from quinion.extract.pdf.coverage import Box, bounding_box, cover_ratio
 from quinion.extract.pdf.mupdf import DAMAGE, OUT_OF_MEMORY, pymupdf
+from quinion.extract.pdf.words import read_words
 from quinion.extract.scans.text_heuristics import has_running_text
 
 _POINTS_PER_INCH = 72
@@ -43,39 +45,40 @@ class PdfFile:
         self.page_count: int = document.page_count
         self.metadata: dict[str, str | None] = document.metadata or {}
 
-    def measure(self, index: int) -> tuple[float, str, int]:
-        """Return the image ratio, the text layer and the number of invisible characters.
+    def measure(self, index: int) -> Measured:
+        """Measure a page.
 
         The image ratio counts images, and on a page without running text also line work, because a
         vector drawing may have no image at all.
         """
-        with self._page(index) as page:
+        with self.page(index) as page:
             content = page.get_textpage(flags=pymupdf.TEXTFLAGS_TEXT)
             text = self._within_limit(index, str(content.extractText()))
             hidden = 0
             if len(text) <= MAX_CHECKED_CHARACTERS and may_have_hidden_text(content.extractHTML()):
                 hidden = count_hidden(page, content.extractDICT(), self._path.name)
+            words = read_words(page, content, text, has_hidden=hidden > 0)
             is_running = has_running_text(text)
             if is_running and not page.get_images():
-                return 0.0, text, hidden
+                return Measured(0.0, text, hidden, words)
             frame = _frame(page)
             # A separate pass, because in the one above an inline image would break its line.
             pictures = page.get_textpage(flags=pymupdf.TEXT_PRESERVE_IMAGES)
             boxes: list[Box] = [image["bbox"] for image in pictures.extractIMGINFO()]
             if not is_running:
-                words: list[Box] = [word[:4] for word in content.extractWORDS()]
-                if len(words) < _TABLE_WORDS or cover_ratio(words, frame) < _TABLE_COVER:
+                printed: list[Box] = [word[:4] for word in content.extractWORDS()]
+                if len(printed) < _TABLE_WORDS or cover_ratio(printed, frame) < _TABLE_COVER:
                     boxes += _line_work(page, frame)
-            return cover_ratio(boxes, frame), text, hidden
+            return Measured(cover_ratio(boxes, frame), text, hidden, words)
 
     def text(self, index: int) -> str:
         """Return the text layer."""
-        with self._page(index) as page:
+        with self.page(index) as page:
             return self._within_limit(index, str(page.get_text("text")))
 
     def rasterize(self, index: int, dpi: int, max_pixels: int) -> Raster:
         """Render the page at this resolution, or lower if it would exceed `max_pixels`."""
-        with self._page(index) as page:
+        with self.page(index) as page:
             zoom = dpi / _POINTS_PER_INCH
             zoom *= fit_scale(page.rect.width * zoom, page.rect.height * zoom, max_pixels)
             pixels = page.get_pixmap(
@@ -93,7 +96,8 @@ class PdfFile:
         return text
 
     @contextmanager
-    def _page(self, index: int) -> Iterator[pymupdf.Page]:
+    def page(self, index: int) -> Iterator[pymupdf.Page]:
+        """Open a page, and convert PyMuPDF's errors."""
         try:
             yield self._document[index]
         except DAMAGE as cause:

@@ -4,9 +4,9 @@ The thresholds were tuned on labelled pages. `docs/extraction.md` has the result
 `bench/scans.py` reproduces them.
 """
 
+from quinion.extract.ocr.page_reader import is_unreliable, read_upright
 from quinion.extract.ocr.raster import Raster
-from quinion.extract.ocr.upright import is_unreliable, read_upright
-from quinion.extract.scans.ink_ratio import ink_ratio, word_ink_ratio
+from quinion.extract.scans.ink_ratio import BLANK_INK, ink_ratio, word_ink_ratio
 from quinion.extract.scans.scan_decision import PageKind
 from quinion.extract.scans.text_heuristics import has_lines
 
@@ -21,8 +21,6 @@ TIMEOUT_S = 25.0
 # pictures measured they are less than a third.
 INK_SHARE = 0.4
 INK_WORDS = 5
-# A page with less ink than this is blank: paper has specks.
-BLANK_INK = 0.001
 
 
 def classify(raster: Raster) -> PageKind:

@@ -11,6 +11,7 @@ from quinion.errors import ExtractionFailed, ToolMissing
 from quinion.extract.ocr import tesseract
 from quinion.extract.ocr.raster import Raster
 from quinion.extract.ocr.tesserocr_process import TesserocrProcess
+from quinion.extract.ocr.words import OcrResult, Word
 from tests.documents import PROSE, picture_of
 
 TIMEOUT_S = 60.0
@@ -65,11 +66,11 @@ def test_an_empty_page_has_no_words_and_no_confidence() -> None:
 
 def test_doubtful_words_are_left_out_of_the_sure_text() -> None:
     words = (
-        tesseract.Word("sure", 95.0, (1, 1, 1), (0, 0, 1, 1)),
-        tesseract.Word("~;", 12.0, (1, 1, 1), (2, 0, 3, 1)),
-        tesseract.Word("too", 60.0, (1, 1, 2), (0, 2, 1, 3)),
+        Word("sure", 95.0, (1, 1, 1), (0, 0, 1, 1)),
+        Word("~;", 12.0, (1, 1, 1), (2, 0, 3, 1)),
+        Word("too", 60.0, (1, 1, 2), (0, 2, 1, 3)),
     )
-    reading = tesseract.OcrResult(words)
+    reading = OcrResult(words)
     assert reading.confident_text == "sure\ntoo"
     assert reading.confidence == pytest.approx(167 / 3)
 

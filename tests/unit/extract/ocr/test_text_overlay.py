@@ -2,8 +2,8 @@ import pytest
 from PIL import Image
 
 from quinion.extract.ocr.raster import Raster
-from quinion.extract.ocr.tesseract import OcrResult, Word
 from quinion.extract.ocr.text_overlay import overlay_text
+from quinion.extract.ocr.words import OcrResult, Word
 
 DPI = 200
 RASTER = Raster(Image.new("L", (1700, 2200), "white"), DPI)

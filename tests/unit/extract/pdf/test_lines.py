@@ -137,13 +137,20 @@ def test_a_page_without_text_has_no_lines(tmp_path: Path) -> None:
     assert page.lines == ()
 
 
-def test_lines_of_scanned_pages_and_images_have_no_boxes(tmp_path: Path) -> None:
-    words = "Every paragraph of this plan has a number"
+def test_lines_of_scanned_pages_have_boxes_and_sizes_and_those_of_images_have_none(
+    tmp_path: Path,
+) -> None:
+    words = "Beds of rosemary line the yard"
     pdf = make_pdf(tmp_path / "scan.pdf", [Text(words), Scan(words)])
     layer, scan = read(pdf, 2)
     assert (layer.page.method, scan.page.method) == (Method.TEXT_LAYER, Method.OCR)
     assert layer.lines[0].box is not None
-    assert [(line.text, line.page_number, line.box) for line in scan.lines] == [(words, 2, None)]
+    assert not layer.lines[0].is_scanned
+    [line] = scan.lines
+    assert (line.text, line.page_number, line.is_scanned) == (words, 2, True)
+    assert line.box is not None and line.size is not None
+    assert 0 < line.box[1] < line.box[3]
+    assert line.places == ((0, len(words.replace(" ", ""))),)
     (image,) = read(text_image(tmp_path / "scan.png", words))
     assert [(line.text, line.box) for line in image.lines] == [(words, None)]
 
@@ -155,7 +162,10 @@ def test_a_locked_file_is_refused_as_when_its_pages_are_read(tmp_path: Path) -> 
 
 def test_lines_of_text_are_its_rows() -> None:
     page = Page(3, "116.  One\n\n  two \n", Method.OCR)
-    assert lines_of_text(page) == (Line(3, "116. One"), Line(3, "two"))
+    assert lines_of_text(page) == (
+        Line(3, "116. One", places=((0, 7),)),
+        Line(3, "two", places=((7, 10),)),
+    )
 
 
 def test_a_page_survives_json(tmp_path: Path) -> None:

@@ -30,7 +30,7 @@ def add_walls(page: pymupdf.Page) -> None:
 def ratio_of(document: pymupdf.Document, path: Path) -> float:
     document.save(path)
     with open_pdf(path) as reader:
-        return reader.measure(0)[0]
+        return reader.measure(0).image_ratio
 
 
 @pytest.fixture
@@ -165,10 +165,10 @@ def test_a_page_with_an_image_within_a_line_has_the_text_that_it_has_without(
         page.insert_text((202, 60 + 20 * line), "after it too, on the same line.")
     document.save(path)
     with open_pdf(path) as reader:
-        ratio, text, hidden = reader.measure(0)
-        assert text == reader.text(0)
-        assert ratio == pytest.approx(8 * 100 / (595 * 842), abs=0.001)
-        assert hidden == 0
+        found = reader.measure(0)
+        assert found.text == reader.text(0)
+        assert found.image_ratio == pytest.approx(8 * 100 / (595 * 842), abs=0.001)
+        assert found.hidden == 0
 
 
 def test_a_page_with_more_text_than_a_page_has_is_refused(

@@ -3,10 +3,10 @@ from PIL import Image
 from PIL.Image import Transpose
 
 from quinion.extract.ocr import tesseract
+from quinion.extract.ocr.page_reader import read_upright
 from quinion.extract.ocr.raster import Raster
-from quinion.extract.ocr.tesseract import OcrResult
 from quinion.extract.ocr.tesseract import read as tesseract_read
-from quinion.extract.ocr.upright import read_upright
+from quinion.extract.ocr.words import OcrResult
 from tests.documents import PROSE, picture_of, picture_of_lines
 
 TIMEOUT_S = 60.0
