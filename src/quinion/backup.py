@@ -75,6 +75,11 @@ def restore(place: StorePlace, file: Path) -> dict[str, Any]:
         InvalidInput: the home is not empty, or the archive is damaged.
     """
     home = place.home
+    if place.database:
+        raise InvalidInput(
+            "The store is in PostgreSQL: restore the database with its own tools (pg_restore), or "
+            "unset QUINION_DATABASE_URL to restore a home."
+        )
     if place.folder is None:
         raise InvalidInput("The store is in memory: set CHROMA_PERSIST_DIR to a folder.")
     _clear_interrupted(home)
@@ -173,7 +178,9 @@ def _list_excluded(settings: Settings) -> list[str]:
 def _check_empty(place: StorePlace) -> None:
     assert place.folder is not None
     home = place.home
-    _check_absent([place.folder, home / "policies.db", home / "library", home / "ledger"])
+    _check_absent(
+        [place.folder, home / "policies.db", home / "originals", home / "library", home / "ledger"]
+    )
 
 
 def _check_absent(paths: Iterable[Path]) -> None:

@@ -21,9 +21,11 @@ OWNER_ONLY = 0o077
 def store_place(settings: Settings) -> StorePlace:
     """The location of the store for these settings.
 
-    The store is in the home, or in the folder that CHROMA_PERSIST_DIR names, beside Chroma's
-    files, so that this folder is self-contained.
+    The store is in the database, if there is one. Else it is in the home, or in the folder that
+    CHROMA_PERSIST_DIR names, beside Chroma's files, so that this folder is self-contained.
     """
+    if settings.database:
+        return StorePlace(settings.home, None, mirrored=False, database=settings.database)
     mirror = settings.chroma_folder
     folder = None
     if mirror is not None:

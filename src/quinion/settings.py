@@ -45,6 +45,13 @@ def _refuse_login(value: object) -> object:
     return value
 
 
+def _check_postgres(value: object) -> object:
+    # The message must not contain the value, which may have a password.
+    if isinstance(value, str) and not value.startswith(("postgresql://", "postgres://")):
+        raise ValueError("write it like postgresql://user:password@host:5432/database")
+    return value
+
+
 Folder = Annotated[Path, BeforeValidator(_expand)]
 
 
@@ -147,6 +154,14 @@ class Settings(BaseModel):
             "Whether the store is mirrored to Chroma for other programs. `off`: Chroma is not used."
         ),
     )
+    keep_originals: Literal["on", "off"] = Field(
+        default="on",
+        validation_alias="QUINION_KEEP_ORIGINALS",
+        description=(
+            "Whether the home keeps a copy of each PDF and image, so that its pages can be shown "
+            "after the file has moved or changed. `off`: only doclibrary does."
+        ),
+    )
     search_mode: Mode | None = Field(
         default=None,
         validation_alias="QUINION_SEARCH_MODE",
@@ -174,12 +189,24 @@ class Settings(BaseModel):
             "Their data must be installed; `quinion doctor` names the command."
         ),
     )
+    ocr_engine: Literal["auto", "tesseract", "rapidocr"] = Field(
+        default="auto",
+        validation_alias="OCR_ENGINE",
+        description="OCR of scans. `auto`: Tesseract, and RapidOCR for pages it is unsure of.",
+    )
     image_ratio_threshold: float = Field(
         default=0.7,
         ge=0.0,
         le=1.0,
         validation_alias="IMAGE_RATIO_THRESHOLD",
         description="Average image-to-page-area ratio above which a document may be an image.",
+    )
+    console_port: int = Field(
+        default=3000,
+        ge=0,
+        le=65535,
+        validation_alias="QUINION_CONSOLE_PORT",
+        description="Port of the console of `quinion serve`.",
     )
     document_store_port: int = Field(
         default=3002,
@@ -291,6 +318,14 @@ class Settings(BaseModel):
         validation_alias="REDIS_URL",
         description="Redis that holds the policy registry. Unset: SQLite inside the home.",
     )
+    database_url: Annotated[SecretStr | None, BeforeValidator(_check_postgres)] = Field(
+        default=None,
+        validation_alias="QUINION_DATABASE_URL",
+        description=(
+            "PostgreSQL database, with pgvector, that holds the store and the policy registry. "
+            "Unset: both are in the home."
+        ),
+    )
 
     @classmethod
     def from_environment(cls, environment: Mapping[str, str] = os.environ) -> Self:
@@ -343,8 +378,14 @@ class Settings(BaseModel):
             "chroma_dir": folder / "chroma",
             "chroma_in_memory": False,
             "chroma_url": None,
+            "database_url": None,
         }
         return self.model_copy(update=places)
+
+    @property
+    def database(self) -> str | None:
+        """The address of the database, with its password."""
+        return self.database_url.get_secret_value() if self.database_url else None
 
     @property
     def chroma_folder(self) -> Path | None:

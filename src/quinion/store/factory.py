@@ -1,8 +1,9 @@
 """Factory of the store and its mirror: the only module that chooses an adapter."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
+from quinion.errors import ExtraMissing
 from quinion.store.base import VectorStore
 from quinion.store.chroma.client import Location
 from quinion.store.chroma.replicator import Replicator
@@ -21,7 +22,8 @@ REBUILT = ".rebuilt"
 class StorePlace:
     """Location of a store and its mirror.
 
-    `folder` is the store's folder; `None` means in memory. `mirror` is a folder or the address of
+    `folder` is the store's folder; `None` means in memory, or in the `database` if there is an
+    address of one. `mirror` is a folder or the address of
     a server, which is unused if `mirrored` is false.
     """
 
@@ -29,6 +31,12 @@ class StorePlace:
     folder: Path | None
     mirror: Location | None = None
     mirrored: bool = True
+    database: str | None = field(default=None, repr=False)
+
+    @property
+    def is_in_memory(self) -> bool:
+        """Whether the store is gone when it is closed."""
+        return self.folder is None and self.database is None
 
     @property
     def target(self) -> Location | None:
@@ -42,7 +50,11 @@ def open_store(place: StorePlace) -> VectorStore:
 
     Raises:
         StoreUnavailable: it can't be opened; the message says what to do.
+        HomeInUse: another engine uses the database.
+        ExtraMissing: there is an address of a database, but its client is not installed.
     """
+    if place.database:
+        return _open_database(place.database)
     if place.folder:
         adopt_ledger(place.home, place.folder, str(place.mirror))
         finish_rebuild(place.folder)
@@ -51,6 +63,18 @@ def open_store(place: StorePlace) -> VectorStore:
         store.mirror = Replicator(store, place.target)
     store.complete_keywords()
     return store
+
+
+def _open_database(url: str) -> VectorStore:
+    # Imported here because most users have no database.
+    try:
+        from quinion.store.postgres.store import PostgresStore  # noqa: PLC0415
+    except ImportError as error:
+        raise ExtraMissing(
+            "QUINION_DATABASE_URL is set, but the client of PostgreSQL cannot be imported: "
+            f"{error}. Run: pip install 'psycopg[binary]>=3.3,<4'"
+        ) from error
+    return PostgresStore(url)
 
 
 def finish_rebuild(folder: Path) -> None:

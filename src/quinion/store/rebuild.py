@@ -50,6 +50,11 @@ def rebuild(place: StorePlace) -> RebuildReport:
             the store.
         InvalidInput: the store is in memory.
     """
+    if place.database:
+        raise InvalidInput(
+            "The store is in PostgreSQL, so it has no files to rebuild. Run quinion verify "
+            "--repair, or restore a backup of the database."
+        )
     if place.folder is None:
         raise InvalidInput("The store is in memory, so it has no files to rebuild.")
     adopt_ledger(place.home, place.folder, str(place.mirror))

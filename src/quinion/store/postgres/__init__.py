@@ -1,0 +1,1 @@
+"""Store in PostgreSQL with pgvector; needs the extra `quinion[postgres]`."""
