@@ -77,7 +77,7 @@ async def fill(knowledge: KnowledgeBase, chunks: int) -> None:
                 )
                 for i in range(CHUNKS_PER_REVISION)
             ]
-            records = chunk_records(policy, revision, parts)
+            records = chunk_records(policy, revision, parts, "0" * 64)
             vectors = make_vectors(len(parts), dice, centres)
             await knowledge.resources.collections.write(partial(store, records, vectors))
             update = RevisionUpdate(RevisionStatus.ACTIVE, chunk_count=len(parts))

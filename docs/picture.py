@@ -23,6 +23,8 @@ COMMANDS = (
     'quinion search "how many cycle parking spaces are there?" --limit 1',
     'quinion search "risk of flooding from the canal" --limit 1',
 )
+FOLDER = "file:///home/planning"
+"""Folder of the samples in the picture, wherever the repository is."""
 COLUMNS = 100
 FONT = "font-family: ui-monospace, Menlo, Consolas, 'DejaVu Sans Mono', monospace;"
 
@@ -54,9 +56,10 @@ def draw(outputs: dict[str, str]) -> str:
 
 def _run(command: list[str], environment: dict[str, str]) -> str:
     program = str(Path(sys.executable).with_name(command[0]))
-    return subprocess.run(
+    output = subprocess.run(
         [program, *command[1:]], env=environment, capture_output=True, text=True, check=True
     ).stdout
+    return output.replace(DOCS.parent.as_uri(), FOLDER)
 
 
 if __name__ == "__main__":

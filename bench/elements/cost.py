@@ -9,8 +9,8 @@ import os
 import sys
 from pathlib import Path
 
-from quinion.elements.crop import crop
 from quinion.elements.document import find_elements, open_document
+from quinion.extract.page_image import render_page
 from quinion.workers.jobs.elements import read_words
 
 PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
@@ -30,7 +30,7 @@ def main(path: Path) -> None:
     pictures = []
     for number in range(1, min(count, 30) + 1):
         before = spent()
-        size = len(crop(path, number, None))
+        size = len(render_page(path, number))
         pictures.append((size, spent() - before))
     times = sorted(time for _, time in pictures)
     largest = max(size for size, _ in pictures)

@@ -15,7 +15,7 @@ from pathlib import Path
 from PIL import Image, ImageDraw
 
 from bench.elements.labels import LabelledPage, find_beside, read_labels
-from quinion.elements.crop import PictureLimits, crop
+from quinion.extract.page_image import PictureLimits, render_page
 from quinion.model.element import Element
 
 COUNT = 50
@@ -57,7 +57,9 @@ def choose(corpus: Path) -> list[tuple[str, Element]]:
 
 def draw_tile(path: Path, element: Element) -> Image.Image:
     tile = Image.new("RGB", (WIDTH - 2, HEIGHT - 2), "white")
-    picture = Image.open(io.BytesIO(crop(path, element.page, element.box, PictureLimits(dpi=150))))
+    picture = Image.open(
+        io.BytesIO(render_page(path, element.page, box=element.box, limits=PictureLimits(dpi=150)))
+    )
     picture.thumbnail((WIDTH - 2 * MARGIN, HEIGHT - CAPTION - 2 * MARGIN))
     tile.paste(picture.convert("RGB"), ((WIDTH - picture.width) // 2, MARGIN))
     draw = ImageDraw.Draw(tile)

@@ -14,6 +14,7 @@ from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from quinion.backup import back_up
@@ -23,16 +24,26 @@ from quinion.embed.local.embedder import LocalEmbedder
 from quinion.embed.local.runtimes import Numerics
 from quinion.embed.truncated import Truncated
 from quinion.errors import BadSetting
-from quinion.extract.ocr.languages import DEFAULT, advise, find_missing
+from quinion.evidence.passages import Evidence
+from quinion.extract.ocr import rapidocr_process
+from quinion.extract.ocr.languages import (
+    DEFAULT,
+    advise,
+    are_readable_by_rapidocr,
+    find_missing,
+)
 from quinion.home import check_restored, hold_home, store_place
+from quinion.ingest.kept_files import KeptFiles
+from quinion.ingest.pictures import Pictures
 from quinion.settings import Settings
 from quinion.store.base import Selector, VectorStore
 from quinion.store.collections import Collections
-from quinion.store.factory import open_store
+from quinion.store.factory import STORE, open_store
 from quinion.store.lock import FolderLock
-from quinion.telemetry.memory import measure_memory
+from quinion.store.migrate import check_migrated
 from quinion.telemetry.metrics import Family
-from quinion.workers.kinds import ELEMENTS
+from quinion.workers.kinds import DOCUMENTS, ELEMENTS, PAGES, WorkerKind
+from quinion.workers.metrics import measure_workers
 from quinion.workers.pool import Workers
 
 if TYPE_CHECKING:
@@ -65,18 +76,23 @@ class Engine:
     lock: FolderLock
     workers: Workers
     element_workers: Workers
+    page_workers: Workers
     model: Embedder
     store: VectorStore
+    kept: KeptFiles
     at_close: Callable[[Callable[[], object]], object]
 
     def __post_init__(self) -> None:
         self.embedder = Truncated(self.model)
         self.collections = Collections(self.store, lambda: self.model.fingerprint)
+        self.pictures = Pictures(self, self.kept.pictures)
+        self.evidence = Evidence(self)
 
     def with_settings(self, settings: Settings) -> "Engine":
         """A view of this engine for a server with different settings."""
         view = copy(self)
         view.settings = settings
+        view.evidence = Evidence(view)
         return view
 
     @cached_property
@@ -93,24 +109,12 @@ class Engine:
 
     def measure(self) -> Iterator[Family]:
         """Yield the metrics of workers, memory and the mirror, which all servers share."""
-        limits = Family("quinion_workers_limit", "gauge", "Largest number of workers, by kind.")
-        workers = Family("quinion_workers", "gauge", "Running workers, by kind and state.")
-        queue = Family("quinion_worker_queue_length", "gauge", "Jobs that wait for a worker.")
-        pids: list[int] = []
-        for load in (self.workers.load, self.element_workers.load):
-            limits.add(load.limit, kind=load.kind)
-            workers.add(load.busy, kind=load.kind, state="busy")
-            workers.add(load.idle, kind=load.kind, state="idle")
-            queue.add(load.waiting, kind=load.kind)
-            pids += load.pids
-        memory = Family("quinion_memory_bytes", "gauge", "Resident memory of processes.")
-        memory.add(measure_memory() or 0, process="server")
-        memory.add(sum(measure_memory(pid) or 0 for pid in pids), process="workers")
+        pools = (self.workers, self.element_workers, self.page_workers)
+        yield from measure_workers([pool.load for pool in pools])
         lag = self.store.mirror_lag()
         pending = Family("quinion_mirror_pending", "gauge", "Changes that the mirror lacks.")
         seconds = Family("quinion_mirror_lag_seconds", "gauge", "Age of the oldest of them.")
-        yield from (limits, workers, queue, memory, pending.add(lag.pending))
-        yield seconds.add(lag.seconds)
+        yield from (pending.add(lag.pending), seconds.add(lag.seconds))
 
     def count(self, collection: str) -> int:
         """Count the records of a collection. Blocking."""
@@ -121,15 +125,18 @@ class Engine:
         return await in_thread(back_up, self.settings, self.store)
 
 
-def check_ocr_languages(settings: Settings) -> None:
-    """Compare OCR_LANGUAGES with what Tesseract has.
+def check_ocr(settings: Settings) -> None:
+    """Compare OCR_ENGINE and OCR_LANGUAGES with what is installed.
 
-    Without Tesseract nothing is checked: pages that need it are an error of their own.
+    Without Tesseract its languages are not checked: pages that need it are an error of their own.
 
     Raises:
-        BadSetting: a language that the user has set is not installed.
+        BadSetting: an engine or a language that the user has set is not installed.
     """
     if not settings.enable_ocr:
+        return
+    if settings.ocr_engine == "rapidocr":
+        _check_rapidocr(settings)
         return
     missing = find_missing(TESSERACT, settings.ocr_languages)
     if not missing:
@@ -140,16 +147,57 @@ def check_ocr_languages(settings: Settings) -> None:
     log.warning("%s. Until then scanned pages are not read", problem)
 
 
+def warn_of_unused(settings: Settings) -> None:
+    """Log what is not used while the store is in a database."""
+    if not settings.database:
+        return
+    if settings.chroma_url:
+        log.warning(
+            "CHROMA_URL is not used: a store in PostgreSQL is not mirrored to Chroma, so other "
+            "programs will not find new documents there"
+        )
+    own = settings.home / STORE
+    if own.exists():
+        log.warning(
+            "The store in %s is not used while QUINION_DATABASE_URL is set. To copy its documents "
+            "into the database, run quinion migrate --to with its address",
+            own,
+        )
+
+
+def _check_rapidocr(settings: Settings) -> None:
+    if not rapidocr_process.is_installed():
+        raise BadSetting(
+            "OCR_ENGINE: the package rapidocr is not installed. Run: "
+            "pip install 'rapidocr>=3.10,<3.11', or set OCR_ENGINE=auto."
+        )
+    if not are_readable_by_rapidocr(settings.ocr_languages):
+        raise BadSetting(
+            f"OCR_ENGINE: rapidocr reads Latin, Chinese and Japanese script, not all of "
+            f"OCR_LANGUAGES={settings.ocr_languages}. Set OCR_ENGINE=tesseract."
+        )
+
+
+def _open_workers(settings: Settings, kind: WorkerKind) -> Workers:
+    return Workers(
+        settings.workers,
+        kind=kind,
+        ocr_languages=settings.ocr_languages,
+        ocr_engine=settings.ocr_engine,
+    )
+
+
 @asynccontextmanager
 async def open_engine(settings: Settings) -> AsyncIterator[Engine]:
     """Lock the home and build the engine on it.
 
     Raises:
-        HomeInUse: another process has locked the home or the store's folder.
+        HomeInUse: another process has locked the home or the store's folder, or uses its database.
         BadSetting: a folder or a language of OCR cannot be used.
     """
     sys.setswitchinterval(SWITCH_INTERVAL_S)
-    await in_thread(check_ocr_languages, settings)
+    await in_thread(check_ocr, settings)
+    warn_of_unused(settings)
     async with AsyncExitStack() as stack:
         lock = stack.enter_context(hold_home(settings))
         check_restored(settings.home)
@@ -158,12 +206,47 @@ async def open_engine(settings: Settings) -> AsyncIterator[Engine]:
             settings.model_dir,
             numerics=ENGINES.get(settings.embedding_engine),
         )
-        workers = Workers(settings.workers, ocr_languages=settings.ocr_languages)
+        workers = _open_workers(settings, DOCUMENTS)
         stack.push_async_callback(workers.close)
-        element_workers = Workers(
-            settings.workers, kind=ELEMENTS, ocr_languages=settings.ocr_languages
-        )
+        element_workers = _open_workers(settings, ELEMENTS)
         stack.push_async_callback(element_workers.close)
+        page_workers = _open_workers(settings, PAGES)
+        stack.push_async_callback(page_workers.close)
         store = await in_thread(open_store, store_place(settings))
         stack.callback(store.close)
-        yield Engine(settings, lock, workers, element_workers, model, store, stack.callback)
+        await in_thread(check_migrated, store)
+        kept = await in_thread(open_kept_files, settings, store, stack.callback)
+        yield Engine(
+            settings,
+            lock,
+            workers,
+            element_workers,
+            page_workers,
+            model,
+            store,
+            kept,
+            stack.callback,
+        )
+
+
+def open_kept_files(
+    settings: Settings, store: VectorStore, at_close: Callable[[Callable[[], object]], object]
+) -> KeptFiles:
+    """Open the files that are kept with the documents of this store. Blocking.
+
+    Raises:
+        BadSetting: the folder of originals cannot be used.
+    """
+    folder = settings.home
+    if store_place(settings).is_in_memory:  # it forgets its documents
+        scratch = TemporaryDirectory(prefix="quinion-", ignore_cleanup_errors=True)
+        at_close(scratch.cleanup)
+        folder = Path(scratch.name)
+    kept = KeptFiles(folder, store, keep_originals=settings.keep_originals == "on")
+    try:
+        kept.open()
+    except OSError as error:
+        raise BadSetting(
+            f"The originals in {folder} cannot be opened ({error}). Check its permissions."
+        ) from error
+    return kept

@@ -62,7 +62,7 @@ def served(new_home: NewHome) -> Iterator[tuple[Home, Mapping[str, str]]]:
     """A home, and the address of each server; all run in one process with a token."""
     home = new_home()
     ports = {f"{one.name.upper().replace('-', '_')}_PORT": "0" for one in plan.SERVERS}
-    command = ("quinion", "serve", "--host", "127.0.0.1")
+    command = ("quinion", "serve", "--no-console", "--host", "127.0.0.1")
     with run_http(home, {"MCP_API_KEY": TOKEN, **ports}, command) as server:
         assert server.process.stdout is not None
         lines = [server.printed, *(server.process.stdout.readline() for _ in plan.SERVERS[1:])]

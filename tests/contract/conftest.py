@@ -12,6 +12,7 @@ from quinion.servers.registry import CATALOG
 from tests.contract.local import Shared, run_local, share
 from tests.contract.process import Home
 from tests.contract.session import Session
+from tests.postgres_server import postgres_server
 
 NewHome = Callable[[], Home]
 
@@ -37,17 +38,27 @@ def shared(models: Path) -> Iterator[Shared]:
 
 
 @pytest.fixture(scope="session")
-def new_home(tmp_path_factory: pytest.TempPathFactory, models: Path) -> NewHome:
-    """Factory of homes that contain only the model, and are not mirrored to Chroma."""
+def new_home(
+    tmp_path_factory: pytest.TempPathFactory, models: Path, request: pytest.FixtureRequest
+) -> Iterator[NewHome]:
+    """Factory of homes that contain only the model, and are not mirrored to Chroma.
 
-    def make() -> Home:
-        files = tmp_path_factory.mktemp("files")
-        home = Home(files / "home", files, mirrored=False)
-        home.path.mkdir()
-        (home.path / "models").symlink_to(models)
-        return home
+    With the option --postgres, the store of each is in a database.
+    """
+    with ExitStack() as stack:
+        server = None
+        if request.config.getoption("postgres"):
+            server = stack.enter_context(postgres_server())
 
-    return make
+        def make() -> Home:
+            files = tmp_path_factory.mktemp("files")
+            database = server.new_database() if server else None
+            home = Home(files / "home", files, mirrored=False, database=database)
+            home.path.mkdir()
+            (home.path / "models").symlink_to(models)
+            return home
+
+        yield make
 
 
 @pytest.fixture(scope="module")

@@ -53,7 +53,7 @@ def put(home: "Home", entries: Mapping[str, Sequence[Entry]]) -> None:
     from quinion.settings import Settings
     from quinion.store.factory import open_store
 
-    settings = Settings(home=home.path, chroma_dir=home.chroma, mirror="off")
+    settings = Settings.from_environment(home.environment({}))
     with closing(open_store(store_place(settings))) as store, store.transaction() as transaction:
         for name, some in entries.items():
             records = [Record(entry.id, entry.text, entry.metadata) for entry in some]

@@ -6,7 +6,7 @@ ones. The model and the worker processes are loaded once and shared by all of th
 
 import logging
 import os
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import (
     AbstractContextManager,
     AsyncExitStack,
@@ -20,10 +20,11 @@ from pathlib import Path
 from typing import Protocol
 
 from anyio.from_thread import BlockingPortal, start_blocking_portal
+from mcp.client import ClientExtension
 
 from quinion.embed.base import Embedder
 from quinion.embed.local.embedder import LocalEmbedder
-from quinion.engine import Engine
+from quinion.engine import Engine, open_kept_files
 from quinion.errors import QuinionError
 from quinion.home import hold_home, store_place
 from quinion.servers.base import ContractServer
@@ -31,7 +32,7 @@ from quinion.servers.registry import Entry, find_server
 from quinion.settings import Settings
 from quinion.store.base import VectorStore
 from quinion.store.factory import open_store
-from quinion.workers.kinds import ELEMENTS
+from quinion.workers.kinds import ELEMENTS, PAGES
 from quinion.workers.pool import Workers
 from tests.contract.process import Home, Variables
 from tests.contract.session import Ask, Session, connect
@@ -47,6 +48,7 @@ class Shared:
     model: Embedder
     workers: Workers
     element_workers: Workers
+    page_workers: Workers
 
 
 @contextmanager
@@ -58,12 +60,14 @@ def share(models: Path) -> Iterator[Shared]:
             LocalEmbedder(models, numerics=None),
             Workers(WORKERS),
             Workers(WORKERS, kind=ELEMENTS),
+            Workers(WORKERS, kind=PAGES),
         )
         try:
             yield shared
         finally:
             portal.call(shared.workers.close)
             portal.call(shared.element_workers.close)
+            portal.call(shared.page_workers.close)
 
 
 @dataclass(frozen=True)
@@ -82,13 +86,20 @@ class LocalServer:
 
     @contextmanager
     def session(
-        self, mode: str = "auto", ask: Ask | None = None, *, command: bool = False
+        self,
+        mode: str = "auto",
+        ask: Ask | None = None,
+        *,
+        command: bool = False,
+        extensions: Sequence[ClientExtension] = (),
     ) -> Iterator[Session]:
         """Open a session of a client, or of a `command` of quinion.
 
         `legacy` is the protocol before 2026, over JSON-RPC streams.
         """
-        with connect(self.portal, self.server, mode, ask, command=command) as session:
+        with connect(
+            self.portal, self.server, mode, ask, command=command, extensions=extensions
+        ) as session:
             yield session
 
 
@@ -117,7 +128,7 @@ def run_local(
         stack.enter_context(_log_to(log_path))
         engine = stack.enter_context(
             shared.portal.wrap_async_context_manager(
-                _open_engine(shared, entry.settings(settings), store)
+                open_local_engine(shared, entry.settings(settings), store)
             )
         )
         server = shared.portal.call(_build, entry, engine)
@@ -135,7 +146,7 @@ async def _build(entry: Entry, engine: Engine) -> ContractServer:
 
 
 @asynccontextmanager
-async def _open_engine(
+async def open_local_engine(
     shared: Shared, settings: Settings, store: VectorStore | None
 ) -> AsyncIterator[Engine]:
     """Open an engine as users have it, except that it shares the model and the workers."""
@@ -151,8 +162,10 @@ async def _open_engine(
             lock,
             shared.workers,
             shared.element_workers,
+            shared.page_workers,
             shared.model,
             store,
+            open_kept_files(settings, store, stack.callback),
             stack.callback,
         )
 

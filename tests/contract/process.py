@@ -15,6 +15,7 @@ from pathlib import Path
 
 import anyio
 import httpx2
+import pytest
 from anyio.from_thread import start_blocking_portal
 from mcp import StdioServerParameters
 from mcp.client._transport import TransportStreams
@@ -48,6 +49,7 @@ class Home:
     path: Path
     files: Path
     mirrored: bool = True
+    database: str | None = None
 
     @property
     def chroma(self) -> Path:
@@ -55,10 +57,16 @@ class Home:
 
     def break_store(self) -> None:
         """Overwrite the database of the store while it is in use."""
+        self.need_files()
         for name in ("store.db", "store.db-wal", "store.db-shm"):
             path = self.path / "store" / name
             with path.open("r+b") as file:
                 file.write(b"\0" * path.stat().st_size)
+
+    def need_files(self) -> None:
+        """Skip a test of the embedded store's files, or of its mirror."""
+        if self.database:
+            pytest.skip("the store of this run is in PostgreSQL")
 
     def import_chroma(self) -> None:
         """Import what another program has written into the Chroma of this home."""
@@ -86,6 +94,7 @@ class Home:
             "QUINION_IDLE_SECONDS": "0",
             "CHROMA_PERSIST_DIR": str(self.chroma),
             "QUINION_MIRROR": "on" if self.mirrored else "off",
+            "QUINION_DATABASE_URL": self.database,
             **variables,
         }
         return {name: value for name, value in given.items() if value is not None}

@@ -6,7 +6,7 @@ content, and its size with what clients take.
 
 import json
 import threading
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import ExitStack, contextmanager
 from typing import Any, TypeVar
@@ -15,7 +15,7 @@ import anyio
 import jsonschema  # type: ignore[import-untyped]
 from anyio.from_thread import BlockingPortal, start_blocking_portal
 from mcp import Client, StdioServerParameters
-from mcp.client import Transport
+from mcp.client import ClientExtension, Transport
 from mcp.client.session import ClientRequestContext, ElicitationFnT
 from mcp.server.mcpserver import MCPServer
 from mcp.types import CallToolResult, ElicitRequestParams, ElicitResult, TextContent
@@ -145,13 +145,19 @@ def connect(
     ask: Ask | None = None,
     *,
     command: bool = False,
+    extensions: Sequence[ClientExtension] = (),
 ) -> Iterator[Session]:
     """Connect on this event loop; to a server object, which must be on the same loop, directly.
 
     With `ask`, the client declares that it supports elicitation. A `command` of quinion may call
-    the unlisted tools of a server object.
+    the unlisted tools of a server object. `extensions` are those that the client supports.
     """
-    client = Client(server, mode=mode, elicitation_callback=_asking(ask) if ask else None)
+    client = Client(
+        server,
+        mode=mode,
+        elicitation_callback=_asking(ask) if ask else None,
+        extensions=extensions,
+    )
     with ExitStack() as stack:
         with serving(command=command):
             stack.enter_context(portal.wrap_async_context_manager(client))

@@ -53,7 +53,7 @@ Served = dict[str, HttpServer]
 def serve_all(home: Home, variables: Variables) -> Iterator[Served]:
     """Run all servers in one process."""
     ports = {Settings.variable(f"{name.replace('-', '_')}_port"): "0" for name in CONTRACTS}
-    with run_http(home, {**ports, **variables}, ("quinion", "serve")) as first:
+    with run_http(home, {**ports, **variables}, ("quinion", "serve", "--no-console")) as first:
         addresses = read_note(home)["addresses"]
         assert isinstance(addresses, dict)
         assert set(addresses) == set(CONTRACTS)

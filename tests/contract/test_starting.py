@@ -22,7 +22,7 @@ BAD_SETTINGS = [
 
 def test_the_ports_are_those_of_the_contracts_if_nothing_is_said(new_home: NewHome) -> None:
     home = new_home()
-    command = ("quinion", "serve")
+    command = ("quinion", "serve", "--no-console")
     # Another program of this machine may have one of them; then the refusal names it.
     if taken := [one.port for one in CONTRACTS.values() if is_taken(one.port)]:
         ended = run_to_end(home, {}, *command[1:], program=command[0])

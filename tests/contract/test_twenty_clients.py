@@ -5,6 +5,7 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from threading import Event
 
 import psutil
 import pytest
@@ -34,7 +35,12 @@ def home(new_home: NewHome) -> Iterator[Home]:
 def test_twenty_clients_lose_nothing(home: Home, tmp_path: Path) -> None:
     with ThreadPoolExecutor(CLIENTS) as pool:
         until = time.monotonic() + LASTING_S
-        jobs = [pool.submit(_be_a_client, home, tmp_path, number, until) for number in range(20)]
+        connected = Event()
+        jobs = [
+            pool.submit(_be_a_client, home, tmp_path, number, until, connected)
+            for number in range(CLIENTS)
+        ]
+        assert connected.wait(60)
         pids, relays = set(), []
         while time.monotonic() < until:
             time.sleep(5)
@@ -60,7 +66,7 @@ def _relays(home: Home) -> list[psutil.Process]:
     ]
 
 
-def _be_a_client(home: Home, folder: Path, number: int, until: float) -> int:
+def _be_a_client(home: Home, folder: Path, number: int, until: float, connected: Event) -> int:
     """Read and write until the time is over; return the number of calls."""
     mine = folder / f"client {number}"
     mine.mkdir()
@@ -68,6 +74,7 @@ def _be_a_client(home: Home, folder: Path, number: int, until: float) -> int:
     name = "document-store" if number % 2 else "docvec"
     command = ("quinion", "stdio", name)
     with run_stdio(home, LINGER, command, alone=False) as session:
+        connected.set()
         return run(session, mine, number, until)
 
 

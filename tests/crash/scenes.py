@@ -17,6 +17,7 @@ from quinion.engine import Engine
 from quinion.errors import QuinionError
 from quinion.ingest.applications import ApplicationIngestion
 from quinion.ingest.folders.records import IndexCollections
+from quinion.ingest.kept_files import ORIGINALS, WORDS
 from quinion.ingest.library import records as library_records
 from quinion.ingest.source import hash_file
 from quinion.model.policy import PolicyCategory, PolicyDraft, RevisionDraft, RevisionStatus
@@ -42,7 +43,7 @@ DAYS = ("2025-12-31", "2026-01-01")
 DOCVEC_COLLECTIONS = IndexCollections(Settings().docvec_collection)
 SLUG = "bats"
 CHANGING = frozenset({"ingested_at", "indexed_at", "date_added"})
-LIBRARY_FOLDER = "library"
+KEPT_FOLDERS = (ORIGINALS, WORDS)
 """Folder of the home with one file per document."""
 
 
@@ -91,7 +92,8 @@ class Stage:
         home = self.engine.settings.home
         return sorted(
             str(path.relative_to(home))
-            for path in (home / LIBRARY_FOLDER).rglob("*")
+            for folder in KEPT_FOLDERS
+            for path in (home / folder).rglob("*")
             # Uncertain files after a failure are resolved at the next start.
             if path.is_file() and path.suffix != UNLISTED
         )

@@ -38,7 +38,9 @@ def open_house(home: Home, variables: Variables, *, quiet: bool = True) -> Itera
             "MISTRAL_OCR_ALLOWED_DIR": str(allowed),
             "MISTRAL_SERVER_URL": endpoint[OCR_API].address,
         }
-        with _run(home, {**ocr, **given}, "server.log", ("serve",), quiet) as servers:
+        with _run(
+            home, {**ocr, **given}, "server.log", ("serve", "--no-console"), quiet
+        ) as servers:
             assert set(servers) == set(MCP_SERVERS)
             yield {**servers, **endpoint}
 

@@ -45,6 +45,7 @@ SECRETS = {
     "DOCLIBRARY_VISION_URL": "hushvision8822",
     "REDIS_URL": "hushredis8833",
     "CHROMA_URL": "hushchroma8844",
+    "QUINION_DATABASE_URL": "hushdatabase8855",
 }
 BAD_SETTING = 3
 TALKATIVE = """
@@ -190,6 +191,11 @@ def test_no_secret_is_in_anything_that_is_written_or_said(
         ("CHROMA_URL", f"http://user:{SECRETS['CHROMA_URL']}@localhost:8000"),
         ("CHROMA_URL", f"ftp://user:{SECRETS['CHROMA_URL']}@localhost:8000"),
         ("REDIS_URL", f"http://:{SECRETS['REDIS_URL']}@localhost"),
+        ("QUINION_DATABASE_URL", f"mysql://u:{SECRETS['QUINION_DATABASE_URL']}@localhost"),
+        (
+            "QUINION_DATABASE_URL",
+            f"postgresql://u:{SECRETS['QUINION_DATABASE_URL']}@localhost/d?nothing=1",
+        ),
         ("DOCVEC_HOST", f"ftp://user:{SECRETS['DOCVEC_HOST']}@localhost"),
         ("DOCLIBRARY_VISION_URL", f"user:{SECRETS['DOCLIBRARY_VISION_URL']}@localhost"),
     ],

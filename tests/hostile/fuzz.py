@@ -25,7 +25,7 @@ from quinion.concurrency import together
 from quinion.embed.local.weights import prepare
 from quinion.errors import FileProblem, QuinionError
 from quinion.framing import Frame
-from quinion.workers.kinds import DOCUMENTS, ELEMENTS, MARKDOWN, WorkerKind
+from quinion.workers.kinds import DOCUMENTS, ELEMENTS, MARKDOWN, PAGES, WorkerKind
 from quinion.workers.pool import Workers
 from tests.contract.process import Home
 from tests.documents import PROSE, text_pdf
@@ -38,7 +38,7 @@ CASES, SAMPLE, AT_ONCE = 10_000, 200, 2
 SHOWN_EVERY = 500
 # Every so many cases are read in the ways that take longer.
 OCR_EVERY, ELEMENTS_EVERY, MARKDOWN_EVERY = 10, 20, 20
-PAGES = 4
+READ_PAGES = 4
 CRASH = "made the reader crash"
 TIMED_OUT = "Reading timed out after"
 UNEXPECTED = "the reader failed with"
@@ -74,7 +74,7 @@ class Tally:
 
 def jobs_for(number: int, page_count: int) -> Iterator[Job]:
     """Return the jobs of a case after its survey."""
-    span = {"first": 1, "last": min(page_count, PAGES)}
+    span = {"first": 1, "last": min(page_count, READ_PAGES)}
     plain = {"ocr": False, "extension": ".pdf"}
     yield DOCUMENTS, "describe", {"options": plain}
     yield DOCUMENTS, "read_lined_pages", {**span, "options": plain}
@@ -84,7 +84,8 @@ def jobs_for(number: int, page_count: int) -> Iterator[Job]:
         yield DOCUMENTS, "read_pages", page
     if number % ELEMENTS_EVERY == 1:
         yield ELEMENTS, "find_elements", {**span, "ocr": False}
-        yield ELEMENTS, "picture", {"page": 1, "box": None, "limits": {}}
+        yield PAGES, "picture", {"page": 1, "extension": ".pdf"}
+        yield PAGES, "page_words", {"page": 1, "options": plain}
     if number % MARKDOWN_EVERY == 2:
         yield MARKDOWN, "read_markdown", {**span, "sizes": [], "options": plain}
 
@@ -122,7 +123,7 @@ class Fuzzer:
         """Run all jobs of a case."""
         path = self._folder / f"case-{case.number}.pdf"
         path.write_bytes(case.data)
-        options = {"first": 1, "last": PAGES, "options": {"ocr": False, "extension": ".pdf"}}
+        options = {"first": 1, "last": READ_PAGES, "options": {"ocr": False, "extension": ".pdf"}}
         try:
             pages = await self._do(case, path, (DOCUMENTS, "survey", options))
             if pages:
@@ -187,7 +188,7 @@ async def fuzz(folder: Path, numbers: Sequence[int], seed: int = SEED) -> Tally:
     """Try the cases of these numbers on workers of each kind."""
     async with AsyncExitStack() as stack:
         pools = {}
-        for kind in (DOCUMENTS, ELEMENTS, MARKDOWN):
+        for kind in (DOCUMENTS, ELEMENTS, MARKDOWN, PAGES):
             pools[kind] = Workers(AT_ONCE, kind=kind)
             stack.push_async_callback(pools[kind].close)
         fuzzer = Fuzzer(folder, pools, seed)

@@ -24,6 +24,7 @@ from quinion.extract.formats import IMAGE, PDF, by_extension
 from quinion.ingest.documents import ExtractedDocument
 from quinion.ingest.engine_resources import Resources
 from quinion.ingest.foreign_text import check_language
+from quinion.ingest.kept_files import NewFile
 from quinion.ingest.progress import Progress
 from quinion.ingest.source import Source, open_source
 from quinion.ingest.streaming import read_and_embed
@@ -179,7 +180,9 @@ class ApplicationIngestion:
                     replaced = [again.id]
                 else:
                     replaced = [earlier] if earlier and replace else []
-                document = await self._store(draft, text, chunks, vectors, replaced)
+                new = NewFile(source.real_path, source.sha256, reading.pages)
+                async with self._resources.kept.change([new], await self._hashes(replaced)):
+                    document = await self._store(draft, text, chunks, vectors, replaced)
             is_foreign = check_language(source.path.name, (page.text for page in reading.pages))
             hidden = count_hidden_by_page(reading.pages)
             return NewDocument(document, text, hidden, is_foreign, earlier)
@@ -208,9 +211,14 @@ class ApplicationIngestion:
         Raises:
             DocumentMissing: the id is not in the registry.
         """
-        await self._get(document_id)
+        document = await self._get(document_id)
         selectors = self._records.select_document(document_id)
-        return await self._resources.collections.delete(selectors) - 1
+        async with self._resources.kept.change(removed=[str(document.metadata["file_hash"])]):
+            return await self._resources.collections.delete(selectors) - 1
+
+    async def _hashes(self, ids: Sequence[str]) -> list[str]:
+        records = await self._resources.collections.get(self._records.REGISTRY, ids=ids)
+        return [str(record.metadata["file_hash"]) for record in records]
 
     async def _get(self, document_id: str) -> Record:
         collections = self._resources.collections

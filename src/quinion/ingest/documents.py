@@ -206,10 +206,10 @@ async def _read_pages(
     async def keep_layered() -> None:
         for page in layered:
             number, text, hidden = page["number"], page["text"], page["hidden"]
-            await keep(Page(number, text, Method.TEXT_LAYER, hidden=hidden))
+            await keep(Page(number, text, Method.TEXT_LAYER, hidden=hidden, words=page["words"]))
 
     async def keep_read(item: Frame) -> None:
-        await keep(Page(item["number"], item["text"], Method(item["method"]), item["confidence"]))
+        await keep(Page(**{**item, "method": Method(item["method"])}))
 
     scanned = sorted({*range(1, len(surveyed) + 1)} - {page["number"] for page in layered})
     slices = group_pages(scanned, SLICE_PAGES)

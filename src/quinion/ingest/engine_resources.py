@@ -1,8 +1,9 @@
-"""Protocol of the engine for ingestion: worker processes, embedding model, store, settings."""
+"""Protocol of the engine for ingestion: workers, embedding model, store, kept files, settings."""
 
 from typing import TYPE_CHECKING, Protocol
 
 from quinion.embed.base import Embedder
+from quinion.ingest.kept_files import KeptFiles
 from quinion.settings import Settings
 from quinion.store.base import VectorStore
 from quinion.store.collections import Collections
@@ -10,6 +11,7 @@ from quinion.workers.pool import Workers
 
 if TYPE_CHECKING:
     from quinion.embed.token_counter import TokenCounter
+    from quinion.ingest.pictures import Pictures
 
 
 class Resources(Protocol):
@@ -18,9 +20,12 @@ class Resources(Protocol):
     settings: Settings
     workers: Workers
     element_workers: Workers
+    page_workers: Workers
     model: Embedder
     store: VectorStore
     collections: Collections
+    kept: KeptFiles
+    pictures: "Pictures"
 
     @property
     def embedder(self) -> Embedder:

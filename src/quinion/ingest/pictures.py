@@ -5,17 +5,17 @@ Worker processes render the images. The least recently used ones are evicted fro
 
 import base64
 import hashlib
+import json
 import os
-import shutil
-from collections.abc import Awaitable, Callable, Collection
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
 
 from quinion.concurrency import KeyedLock, in_thread
-from quinion.framing import Frame
 from quinion.ingest.engine_resources import Resources
 from quinion.model.element import Box
+from quinion.workers.pool import Workers
 
 MAX_BYTES = 512 << 20
 """Maximum size of the cache on disk."""
@@ -25,7 +25,7 @@ _PNG_END = b"IEND\xaeB`\x82"
 
 
 class Pictures:
-    """Image cache of one library folder. An image that can't be cached is rendered again."""
+    """Image cache in one folder. An image that can't be cached is rendered again."""
 
     def __init__(self, resources: Resources, folder: Path, max_bytes: int = MAX_BYTES) -> None:
         self._resources = resources
@@ -33,11 +33,16 @@ class Pictures:
         self._max_bytes = max_bytes
         self._locks = KeyedLock()
 
-    async def page(self, path: str, sha256: str, number: int) -> bytes:
-        """Render a page, at the largest size that clients accept."""
+    async def page(self, path: str, sha256: str, number: int, **how: object) -> bytes:
+        """Render a page, at the largest size that clients accept.
+
+        `how` are further arguments of `render_page`: marks, a part of the page, other limits.
+        """
+        what = {name: value for name, value in how.items() if name != "extension"}
+        digest = hashlib.sha256(json.dumps(what).encode()).hexdigest() if what else ""
         return await self._get(
-            f"{sha256}/page-{number}.png",
-            lambda: self._draw(path, number, None),
+            f"{sha256}/page-{number}{digest and '-'}{digest[:32]}.png",
+            lambda: self._draw(path, number, **how),
         )
 
     async def crop(self, path: str, sha256: str, number: int, box: Box) -> bytes:
@@ -45,7 +50,7 @@ class Pictures:
         corners = "-".join(f"{value:.1f}" for value in asdict(box).values())
         return await self._get(
             f"{sha256}/part-{number}-{corners}.png",
-            lambda: self._draw(path, number, asdict(box)),
+            lambda: self._draw(path, number, box=asdict(box), extension=".pdf"),
         )
 
     async def formula(self, latex: str) -> bytes:
@@ -56,26 +61,17 @@ class Pictures:
         """
         name = hashlib.sha256(latex.encode()).hexdigest()
         return await self._get(
-            f"{FORMULAS}/{name}.png", lambda: self._make("render_formula", latex=latex)
+            f"{FORMULAS}/{name}.png",
+            lambda: self._make(self._resources.element_workers, "render_formula", latex=latex),
         )
 
-    def drop(self, sha256: str) -> None:
-        """Delete the images of a document. Blocking."""
-        shutil.rmtree(self._folder / sha256, ignore_errors=True)
-
-    def sweep(self, listed: Collection[str]) -> None:
-        """Delete the images of documents that are not listed. Blocking."""
-        with suppress(FileNotFoundError):
-            for folder in list(self._folder.iterdir()):
-                if folder.name != FORMULAS and folder.name not in listed:
-                    self.drop(folder.name)
-
-    async def _draw(self, path: str, number: int, box: Frame | None) -> bytes:
+    async def _draw(self, path: str, number: int, **how: object) -> bytes:
         real = await in_thread(os.path.realpath, path)  # workers do not follow links
-        return await self._make("picture", path=real, page=number, box=box, limits={})
+        workers = self._resources.page_workers
+        return await self._make(workers, "picture", path=real, page=number, **how)
 
-    async def _make(self, job: str, **arguments: object) -> bytes:
-        item = await self._resources.element_workers.first(job, **arguments)
+    async def _make(self, workers: Workers, job: str, **arguments: object) -> bytes:
+        item = await workers.first(job, **arguments)
         return base64.b64decode(item["png"])
 
     async def _get(self, name: str, make: Callable[[], Awaitable[bytes]]) -> bytes:

@@ -59,9 +59,9 @@ class PolicyRecords(Protocol):
         ...
 
     def chunk_records(
-        self, policy: Policy, revision: Revision, chunks: Sequence[SectionChunk]
+        self, policy: Policy, revision: Revision, chunks: Sequence[SectionChunk], file_hash: str
     ) -> list[Record]:
-        """Build the stored records of a revision's chunks."""
+        """Build the stored records of a revision's chunks, of a file with this content."""
         ...
 
     def to_chunk(self, record: Record) -> SectionChunk:
@@ -132,7 +132,10 @@ class KnowledgeBase:
                 )
             except PolicyProblem:
                 log.info("%r %r is not registered; its chunks are removed", source, revision_id)
-            await self.resources.collections.delete([selector])
+            async with self.resources.kept.change(
+                removed=await self.find_hash(source, revision_id)
+            ):
+                await self.resources.collections.delete([selector])
         return count
 
     async def delete_revision(self, source: str, revision_id: str) -> Revision:
@@ -140,10 +143,20 @@ class KnowledgeBase:
         registry = await self.registry()
         async with self.mark_busy((source, revision_id)):
             deleted = await in_thread(registry.delete_revision, source, revision_id)
-            await self.resources.collections.delete(
-                [self.records.select_revision(source, revision_id)]
-            )
+            async with self.resources.kept.change(
+                removed=await self.find_hash(source, revision_id)
+            ):
+                await self.resources.collections.delete(
+                    [self.records.select_revision(source, revision_id)]
+                )
         return deleted
+
+    async def find_hash(self, source: str, revision_id: str) -> list[str]:
+        """The hash of the file that the revision's chunks are from; empty if it is not known."""
+        selector = self.records.select_revision(source, revision_id)
+        records = await self.resources.collections.get(selector.collection, where=selector.where)
+        hashes = (record.metadata.get("file_hash") for record in records)
+        return [str(one) for one in dict.fromkeys(hashes) if one]
 
     async def sync(self) -> dict[str, list[Revision]]:
         """Update the dates and labels on chunks that differ from the registry.

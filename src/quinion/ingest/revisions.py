@@ -16,6 +16,7 @@ from quinion.concurrency import KeyedLock, in_thread
 from quinion.errors import ExtractionFailed, NoContent, QuinionError
 from quinion.ingest import documents as pipeline
 from quinion.ingest.foreign_text import check_language
+from quinion.ingest.kept_files import NewFile
 from quinion.ingest.policies import KnowledgeBase
 from quinion.ingest.progress import Progress
 from quinion.ingest.source import Source, open_source
@@ -105,13 +106,16 @@ class RevisionIngestion:
 
             def replace_chunks(write: Write) -> None:
                 write.delete(records.select_revision(policy.source, revision_id))
-                new = records.chunk_records(policy, revision, chunks)
+                new = records.chunk_records(policy, revision, chunks, file.sha256)
                 write.upsert(records.CHUNKS, new, vectors)
                 knowledge.mark_synced(write, revision)
                 # Before the commit, so that a failing registry leaves the old chunks in place.
                 registry.update_revision(policy.source, revision_id, done)
 
-            await resources.collections.write(replace_chunks)
+            kept = NewFile(file.real_path, file.sha256, pages)
+            before = await self._knowledge.find_hash(policy.source, revision_id)
+            async with resources.kept.change([kept], before):
+                await resources.collections.write(replace_chunks)
         check_language(file.path.name, (page.text for page in pages))
         return IngestedRevision(len(chunks), len(pages), document_method(pages), hidden)
 
@@ -120,14 +124,18 @@ def _chunk(pages: Sequence[LinedPage], hidden: Mapping[int, int]) -> list[Sectio
     """Split all pages into chunks.
 
     If all pages have the same text, all of it is classified as running headers and no chunk is
-    left. The first page with text is then chunked in place of all.
+    left. The first page with text is then chunked in place of all. Text below a heading that is on
+    a page with invisible text stays there, so that the heading needs no mark.
     """
     chunks = chunk_sections([line for page in pages for line in page.lines])
     first = next((page.lines for page in pages if page.lines), ())
-    return [
-        replace(chunk, has_hidden=not hidden.keys().isdisjoint((*chunk.pages, *chunk.below_pages)))
-        for chunk in chunks or chunk_sections(first)
-    ]
+    return [_mark_hidden(chunk, hidden) for chunk in chunks or chunk_sections(first)]
+
+
+def _mark_hidden(chunk: SectionChunk, hidden: Mapping[int, int]) -> SectionChunk:
+    if not hidden.keys().isdisjoint(chunk.pages):
+        return replace(chunk, has_hidden=True)
+    return chunk if hidden.keys().isdisjoint(chunk.below_pages) else chunk.without_below()
 
 
 def _size(file: Source) -> int:

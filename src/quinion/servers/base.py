@@ -6,7 +6,7 @@ Resources and prompts are in `resources`.
 """
 
 import logging
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from itertools import islice
@@ -14,6 +14,7 @@ from operator import not_
 from typing import Annotated, Any, Generic, TypeVar
 
 import pydantic_core
+from mcp.server.apps import client_supports_apps
 from mcp.server.mcpserver import Context
 from mcp.server.mcpserver.exceptions import ToolError
 from mcp.server.mcpserver.tools import Tool
@@ -25,6 +26,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, RootModel, Va
 
 from quinion.errors import Busy, InvalidInput, QuinionError
 from quinion.ingest.progress import Progress
+from quinion.servers.app.app import AppListing, name_app
 from quinion.servers.calls import CallObserver
 from quinion.servers.resources import ReadableServer, describe_problems
 from quinion.telemetry.logs import REQUEST_ID
@@ -115,6 +117,11 @@ def serving(*, command: bool) -> Iterator[None]:
         _OWN_COMMAND.set(before)
 
 
+def is_command() -> bool:
+    """Whether the current call comes from a command of quinion."""
+    return _OWN_COMMAND.get()
+
+
 class ContractServer(ReadableServer):
     """MCP server whose tools return every failure in the error format of its contract."""
 
@@ -128,6 +135,8 @@ class ContractServer(ReadableServer):
         make_error: MakeError,
         render: Callable[[Any], str] | None = None,
         unlisted: Sequence[Tool] = (),
+        shown_by_app: Collection[str] = (),
+        app_tools: Sequence[Tool] = (),
         warm: Callable[[], Awaitable[object]] | None = None,
         icon: Icon | None = None,
         documents: str = "",
@@ -137,18 +146,24 @@ class ContractServer(ReadableServer):
 
         `make_error` formats an error and `render` turns it into text, by default JSON.
         `unlisted` tools serve quinion's own commands (`serving`); for all other clients they do
-        not exist. The daemon calls `warm` once the server can be reached, to make the first answer
-        fast. `documents` and `chunks` are the collections whose sizes are metrics.
+        not exist. The MCP App shows the results of the tools `shown_by_app` and calls the
+        `app_tools`, which exist for clients that support Apps. The daemon calls `warm` once the
+        server can be reached, to make the first answer fast. `documents` and `chunks` are the
+        collections whose sizes are metrics.
         """
+        shown = {tool.name: tool for tool in name_app(t for t in tools if t.name in shown_by_app)}
+        called = {tool.name: tool for tool in name_app(app_tools, only=True)}
+        self._known = {tool.name: tool for tool in (*tools, *unlisted)} | shown | called
         super().__init__(
             name,
             title=title,
             instructions=instructions,
-            tools=[*tools, *unlisted],
+            tools=list(self._known.values()),
             icon=icon,
+            has_app=bool(shown_by_app),
         )
-        self._known = {tool.name: tool for tool in (*tools, *unlisted)}
         self._unlisted = {tool.name for tool in unlisted}
+        self._app_tools = called.keys()
         self._make_error = make_error
         self._warm = warm
         self._render = render or as_json
@@ -156,6 +171,7 @@ class ContractServer(ReadableServer):
         self._counted = {"documents": documents, "chunks": chunks}
         self.calls = CallMetrics(name.removesuffix("-mcp"))
         self.middleware.append(CallObserver(self.calls, self._known.__contains__))
+        self.middleware.append(AppListing(self._find_app_tools, self.find_app_resources))
 
     def measure(self, count: Callable[[str], int]) -> Iterator[Family]:
         """Yield the metrics of its calls and its collections; `count` counts the latter."""
@@ -179,14 +195,18 @@ class ContractServer(ReadableServer):
 
     async def list_tools(self) -> list[ListedTool]:
         """List the tools of the contract."""
-        return [tool for tool in await super().list_tools() if tool.name not in self._unlisted]
+        hidden = self._unlisted | self._app_tools
+        return [tool for tool in await super().list_tools() if tool.name not in hidden]
+
+    async def _find_app_tools(self) -> list[ListedTool]:
+        return [tool for tool in await super().list_tools() if tool.name in self._app_tools]
 
     async def call_tool(
         self, name: str, arguments: dict[str, Any], context: Context[Any, Any] | None = None
     ) -> CallToolResult | InputRequiredResult:
         """Call a tool and return what it raises as an error of the contract."""
         try:
-            self._check_names(name, arguments)
+            self._check_names(name, arguments, context)
             with self._limit_concurrency(self._known[name]):
                 await self._report_progress(name, context, 0)
                 result = await super().call_tool(name, arguments, context)
@@ -223,9 +243,14 @@ class ContractServer(ReadableServer):
         if context is not None and tool.context_kwarg is None:
             await context.report_progress(done, 1, f"{tool.title}: {'done' if done else 'begun'}")
 
-    def _check_names(self, name: str, arguments: dict[str, Any]) -> None:
-        listed = self._known.keys() - self._unlisted
-        if name not in (self._known if _OWN_COMMAND.get() else listed):
+    def _check_names(
+        self, name: str, arguments: dict[str, Any], context: Context[Any, Any] | None
+    ) -> None:
+        listed = self._known.keys() - self._unlisted - self._app_tools
+        allowed = self._known.keys() if _OWN_COMMAND.get() else listed
+        if context is not None and client_supports_apps(context):
+            allowed = allowed | self._app_tools
+        if name not in allowed:
             raise InvalidInput(
                 f"There is no tool {_quote_names([name])}. There are: "
                 f"{_quote_names(known for known in self._known if known in listed)}."

@@ -55,12 +55,16 @@ OnReady = Callable[[dict[str, str]], Coroutine[Any, Any, None]]
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """ASGI app and its listening address. Port 0 selects a free port."""
+    """ASGI app and its listening address. Port 0 selects a free port.
+
+    If the port of an `optional` site is in use, the others are served without it.
+    """
 
     name: str
     app: ASGIApp
     host: str
     port: int
+    optional: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,10 +98,6 @@ def build_app(
 ) -> ASGIApp:
     """Build the ASGI app of one server, with authentication and Host and Origin checks."""
 
-    async def show_metrics(_: Request) -> Response:
-        text = await in_thread(lambda: render(metrics()))
-        return Response(text, media_type=CONTENT_TYPE)
-
     security = _transport_security(settings)
     streamable = server.streamable_http_app(
         transport_security=security,
@@ -118,7 +118,7 @@ def build_app(
     app = Starlette(
         routes=[
             Route("/health", _health),
-            Route("/metrics", show_metrics),
+            make_metrics_route(metrics),
             *streamable.routes,
             *sse.routes,
         ],
@@ -128,6 +128,16 @@ def build_app(
     if settings.api_key is None:
         return guarded
     return BearerAuth(guarded, settings.api_key.get_secret_value(), wording)
+
+
+def make_metrics_route(metrics: Source) -> Route:
+    """Build the route of the metrics."""
+
+    async def show_metrics(_: Request) -> Response:
+        text = await in_thread(lambda: render(metrics()))
+        return Response(text, media_type=CONTENT_TYPE)
+
+    return Route("/metrics", show_metrics)
 
 
 def check_host(app: ASGIApp, settings: Settings) -> ASGIApp:
@@ -187,15 +197,16 @@ async def serve(
     endpoints: Sequence[Endpoint],
     settings: Settings,
     on_ready: OnReady,
+    more: Sequence[Site] = (),
 ) -> None:
-    """Serve MCP servers until SIGINT or SIGTERM; see `serve_sites`."""
+    """Serve MCP servers and `more` sites until SIGINT or SIGTERM; see `serve_sites`."""
     sites = [
         Site(
             one.name, build_app(one.server, settings, one.wording, one.metrics), one.host, one.port
         )
         for one in endpoints
     ]
-    await serve_sites(sites, on_ready)
+    await serve_sites([*more, *sites], on_ready)
 
 
 async def serve_sites(sites: Sequence[Site], on_ready: OnReady) -> None:
@@ -211,7 +222,13 @@ async def serve_sites(sites: Sequence[Site], on_ready: OnReady) -> None:
         running = []
         addresses = {}
         for site in sites:
-            listener = stack.enter_context(_listen(site))
+            try:
+                listener = stack.enter_context(_listen(site))
+            except BadSetting as error:
+                if not site.optional:
+                    raise
+                log.warning("%s Served without it.", error)
+                continue
             running.append((_Uvicorn(_config(site.app)), listener))
             addresses[site.name] = _address(site.host, listener)
         servers = [server for server, _ in running]

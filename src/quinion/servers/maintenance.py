@@ -7,7 +7,7 @@ An archive is always written inside the home, so a client cannot choose where fi
 The command moves it from there.
 """
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 
 from mcp.server.mcpserver import Context
 from mcp.server.mcpserver.tools import Tool
@@ -22,6 +22,8 @@ from quinion.servers.response_size import how_many_fit
 FindProblems = Callable[[], Awaitable[list[str]]]
 Repair = Callable[[], Awaitable[list[str]]]
 NameCollections = Callable[[], Awaitable[Sequence[str]]]
+NameOriginals = Callable[[], Awaitable[Mapping[str, str]]]
+"""Returns the documents whose originals may be kept: their names by the hash of the file."""
 
 
 class Verified(BaseModel):
@@ -37,15 +39,21 @@ async def _nothing() -> list[str]:
     return []
 
 
+async def _no_originals() -> Mapping[str, str]:
+    return {}
+
+
 def make_verify_tool(
     engine: Engine,
     collections: NameCollections,
     find_problems: FindProblems,
     repair_own: Repair = _nothing,
+    name_originals: NameOriginals = _no_originals,
 ) -> Tool:
     """Create the tool for a server with these collections.
 
     `repair_own` repairs inconsistencies between the server's records and lists its repairs.
+    A damaged copy of an original is deleted: the file that it was copied from may still be there.
     """
 
     async def verify(ctx: Context, repair: bool = False) -> Verified:
@@ -67,6 +75,14 @@ def make_verify_tool(
             found.repaired += await repair_own()
             problems = await find_problems()
         found.problems += problems
+        for sha256, document in (await name_originals()).items():
+            if await in_thread(engine.kept.is_damaged, sha256):
+                damage = f"{document}: the kept copy of its file is damaged"
+                if repair:
+                    await in_thread(engine.kept.originals.drop, sha256)
+                    found.repaired.append(f"{damage}, and is deleted. Ingest the file again")
+                else:
+                    found.problems.append(damage)
         for lines in (found.problems, found.warnings, found.repaired):
             del lines[how_many_fit(lines) :]
         return found

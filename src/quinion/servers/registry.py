@@ -19,11 +19,14 @@ COMMON = (
     "chroma_dir",
     "chroma_in_memory",
     "chroma_url",
+    "database_url",
     "embedding_engine",
     "enable_ocr",
     "image_ratio_threshold",
+    "keep_originals",
     "mirror",
     "model_dir",
+    "ocr_engine",
     "ocr_languages",
     "read_roots",
     "search_mode",
@@ -103,6 +106,9 @@ CATALOG = {
     )
 }
 
+OTHERS = ("mistral-ocr",)
+"""Servers of separate distributions, for messages; they have no entry."""
+
 
 def differing(fields: Iterable[str], one: Settings, other: Settings) -> list[str]:
     """List the variables of the fields whose values differ."""
@@ -121,5 +127,5 @@ def find_server(name: str) -> Entry:
         return CATALOG[name]
     except KeyError:
         raise InvalidInput(
-            f"There is no server {name!r}. The servers are: {', '.join(CATALOG)}."
+            f"There is no server {name!r}. The servers are: {', '.join([*CATALOG, *OTHERS])}."
         ) from None

@@ -38,6 +38,7 @@ from quinion.errors import (
     PolicyProblem,
     QuinionError,
 )
+from quinion.servers.app.app import APP_URI, make_app
 from quinion.servers.response_size import how_many_fit
 
 MAX_LISTED = 100
@@ -64,7 +65,14 @@ class ReadableServer(MCPServer[Any]):
     """MCP server whose resource and prompt errors say what is wrong and what to do."""
 
     def __init__(
-        self, name: str, *, title: str, instructions: str, tools: list[Tool], icon: Icon | None
+        self,
+        name: str,
+        *,
+        title: str,
+        instructions: str,
+        tools: list[Tool],
+        icon: Icon | None,
+        has_app: bool = False,
     ) -> None:
         super().__init__(
             name,
@@ -74,6 +82,7 @@ class ReadableServer(MCPServer[Any]):
             version=__version__,
             tools=tools,
             resource_security=_LOOKUP_SECURITY,
+            extensions=[make_app()] if has_app else None,
         )
         self._find_listed: FindListed | None = None
 
@@ -83,7 +92,7 @@ class ReadableServer(MCPServer[Any]):
 
     async def list_resources(self) -> list[ListedResource]:
         """List the resources with a fixed URI, followed by the indexed ones."""
-        listed = await super().list_resources()
+        listed = await self._list_static()
         if self._find_listed:
             try:
                 found = await self._find_listed()
@@ -91,6 +100,10 @@ class ReadableServer(MCPServer[Any]):
                 raise MCPError(code=INTERNAL_ERROR, message=error.message) from error
             listed += found[: min(MAX_LISTED, how_many_fit(found))]
         return listed
+
+    async def find_app_resources(self) -> list[ListedResource]:
+        """Return the page of the MCP App, which is listed for clients that support Apps."""
+        return [one for one in await super().list_resources() if one.uri == APP_URI]
 
     async def read_resource(
         self, uri: AnyUrl | str, context: Context[Any, Any] | None = None
@@ -139,8 +152,11 @@ class ReadableServer(MCPServer[Any]):
                     raise
             raise MCPError(code=INVALID_PARAMS, message=message) from error
 
+    async def _list_static(self) -> list[ListedResource]:
+        return [one for one in await super().list_resources() if one.uri != APP_URI]
+
     async def _describe_uris(self) -> str:
-        static = [str(resource.uri) for resource in await super().list_resources()]
+        static = [resource.uri for resource in await self._list_static()]
         templates = [template.uri_template for template in await self.list_resource_templates()]
         return (
             f"There are: {', '.join([*static, *templates]) or 'none'}. Values in braces must be "

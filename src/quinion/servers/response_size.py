@@ -18,9 +18,14 @@ def how_many_fit(parts: Sequence[Any]) -> int:
     """
     used = 0
     for count, part in enumerate(parts):
-        text = pydantic_core.to_json(part, indent=2).decode()
-        used += len(pydantic_core.to_json(part, indent=2, ensure_ascii=True))
-        used += len(pydantic_core.to_json(text, ensure_ascii=True))
+        used += measure(part)
         if used > MAX_RESULT_BYTES:
             return count
     return len(parts)
+
+
+def measure(part: Any) -> int:
+    """The bytes that a part takes in an answer."""
+    text = pydantic_core.to_json(part, indent=2).decode()
+    own = len(pydantic_core.to_json(part, indent=2, ensure_ascii=True))
+    return own + len(pydantic_core.to_json(text, ensure_ascii=True))

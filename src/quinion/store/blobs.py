@@ -1,5 +1,8 @@
 """Blob storage: copies of original files, named by the hash of their content.
 
+Where the file system can, a copy shares its blocks with the original (reflink) and costs no space.
+It is never a hard link: a program that changes the original in place would change the copy too.
+
 A file gets its name once it is complete and on the disk. A marker file beside it says that its
 document may not be listed; it exists while a document is being added or removed. If the process
 dies meanwhile, the next start deletes files that are marked and not listed. Unmarked files are
@@ -9,14 +12,16 @@ never deleted, even if the list can't be read: they may belong to another home.
 import hashlib
 import os
 import shutil
-from collections.abc import Collection
 from contextlib import suppress
 from pathlib import Path
 from tempfile import NamedTemporaryFile
+from typing import IO
 
 from quinion.errors import ExtractionFailed, StoreUnavailable
 
 STEP = 1 << 20
+MAX_RANGE = 1 << 30
+"""Bytes that the kernel copies at once."""
 UNLISTED = ".unlisted"
 COPYING = "copying-"
 
@@ -47,7 +52,7 @@ class Blobs:
                 copy = Path(file.name)
                 try:
                     with source.open("rb") as original:
-                        shutil.copyfileobj(original, file, STEP)
+                        _copy(original, file)
                     file.flush()
                     os.fsync(file.fileno())
                     file.seek(0)
@@ -68,6 +73,7 @@ class Blobs:
     def mark_unlisted(self, sha256: str) -> None:
         """Mark a file whose document is about to be added or removed."""
         with suppress(OSError):
+            self._folder.mkdir(parents=True, exist_ok=True)
             self._mark(sha256).touch()
 
     def mark_listed(self, sha256: str) -> None:
@@ -81,16 +87,34 @@ class Blobs:
             self.path(sha256).unlink(missing_ok=True)
             self._mark(sha256).unlink()
 
-    def sweep(self, listed: Collection[str]) -> None:
-        """Delete leftovers of a killed process: partial copies, and marked files not listed."""
+    def sweep(self) -> list[str]:
+        """Delete partial copies of a killed process, and return the files that are marked."""
         for path in list(self._folder.glob(f"{COPYING}*")):
             path.unlink(missing_ok=True)
-        for path in list(self._folder.glob(f"*{UNLISTED}")):
-            sha256 = path.name.removesuffix(UNLISTED)
-            if sha256 in listed:
-                self.mark_listed(sha256)
-            else:
-                self.drop(sha256)
+        return [path.name.removesuffix(UNLISTED) for path in self._folder.glob(f"*{UNLISTED}")]
+
+    def adopt(self, folder: Path) -> None:
+        """Move the files of another folder of the same file system here."""
+        with suppress(FileNotFoundError):
+            for path in list(folder.iterdir()):
+                self._folder.mkdir(parents=True, exist_ok=True)
+                path.rename(self._folder / path.name)
+            folder.rmdir()
 
     def _mark(self, sha256: str) -> Path:
         return self._folder / f"{sha256}{UNLISTED}"
+
+
+def _copy(source: IO[bytes], target: IO[bytes]) -> None:
+    """Copy a file; on Linux without copying its blocks, where the file system can share them."""
+    copy_range = getattr(os, "copy_file_range", None)
+    try:
+        while copy_range and copy_range(source.fileno(), target.fileno(), MAX_RANGE):
+            pass
+    except OSError:  # other file systems, or too old a kernel
+        source.seek(0)
+        target.seek(0)
+        target.truncate()
+        copy_range = None
+    if copy_range is None:
+        shutil.copyfileobj(source, target, STEP)

@@ -49,7 +49,13 @@ ELEMENTS = WorkerKind(
     jobs="quinion.workers.jobs.elements",
     address_space_bytes=1 << 30,
     max_idle_bytes=620 << 20,
-    timeouts_s={"find_elements": 40.0, "picture": 20.0, "render_formula": 20.0},
+    timeouts_s={"find_elements": 40.0, "render_formula": 20.0},
+)
+PAGES = WorkerKind(
+    jobs="quinion.workers.jobs.pages",
+    address_space_bytes=864 << 20,
+    max_idle_bytes=450 << 20,
+    timeouts_s={"picture": 20.0},
 )
 # The largest, because a scanned page is held in grey for OCR and in colour for its figures, in
 # addition to the model.

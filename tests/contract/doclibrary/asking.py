@@ -107,7 +107,7 @@ def find(session: Session, query: str, **options: Any) -> list[Answer]:
     assert set(data) == {"query", "results"}, data
     results: list[Answer] = data["results"]
     for result in results:
-        assert set(result) - {"match"} == RESULT_KEYS
+        assert set(result) - {"match", "merged", "evidence"} == RESULT_KEYS
         assert (result["element_label"] is None) == (result["type"] == "text")
     scores = [result.get("match", result)["score"] for result in results]
     assert scores == sorted(scores, reverse=True)
@@ -141,6 +141,5 @@ def remove(session: Session, slug: str) -> None:
 
 def kept(home: Path) -> list[str]:
     """The originals and pictures that are kept, of all documents."""
-    library = home / "library"
-    found = [*library.glob("originals/*"), *library.glob("pictures/*/*")]
-    return sorted(path.relative_to(library).as_posix() for path in found)
+    found = [*home.glob("originals/*"), *home.glob("pictures/*/*")]
+    return sorted(path.relative_to(home).as_posix() for path in found)

@@ -6,6 +6,7 @@ A file that changes the library has a server of its own, so that the others know
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -17,6 +18,7 @@ from tests.contract.doclibrary.documents import appendices, survey
 from tests.contract.local import LocalServer, Serve, Shared, run_local
 from tests.contract.process import Home, HttpServer, Variables, run_http
 from tests.contract.session import Session
+from tests.postgres_server import copy_database
 
 HTTP = ("doclibrary-mcp", "--http", "--port", "0")
 STDIO = ("doclibrary-mcp",)
@@ -56,6 +58,8 @@ def new_library(new_home: NewHome, stock: Home) -> NewHome:
                 shutil.copytree(path, home.path / path.name)
             elif path.name != "models":
                 shutil.copy(path, home.path)
+        if stock.database:
+            return replace(home, database=copy_database(stock.database))
         return home
 
     return make

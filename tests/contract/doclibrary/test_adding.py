@@ -252,7 +252,7 @@ def own(new_library: NewHome, serve: Serve) -> Iterator[tuple[Session, Path]]:
     """A library for one test alone, and the folder where its originals are."""
     home = new_library()
     with serve(home) as server, server.session(command=True) as session:
-        yield session, home.path / "library" / "originals"
+        yield session, home.path / "originals"
 
 
 def test_an_original_that_vanished_is_said_and_can_be_brought_back(

@@ -44,7 +44,7 @@ def test_a_search_flags_what_is_on_those_pages_and_nothing_else(
     }
     for one in data["results"]:
         added = {"hidden_text"} if one["page_number"] == 1 else set()
-        assert set(one) - {"match"} == RESULT_KEYS | added
+        assert set(one) - {"match", "evidence"} == RESULT_KEYS | added
     _, *parts = text_of(result).split("\n\n[")
     assert [NOTE in part for part in parts] == ["hidden_text" in one for one in data["results"]]
 

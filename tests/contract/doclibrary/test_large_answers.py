@@ -80,7 +80,7 @@ def full(new_home: NewHome, serve: Serve) -> Iterator[Session]:
     """A library of more documents than fit into an answer."""
     home = new_home()
     records = [document_record(document(number)) for number in range(MANY)]
-    place = store_place(Settings(home=home.path, chroma_dir=home.chroma))
+    place = store_place(Settings.from_environment(home.environment({})))
     with closing(open_store(place)) as store, store.transaction() as transaction:
         transaction.upsert(DOCUMENTS, records, np.ones((MANY, 1), np.float32), "")
     with serve(home) as server, server.session() as session:

@@ -47,7 +47,7 @@ def test_the_example_of_the_contract_and_all_ten_tools_work(session: Session) ->
 def test_resources_are_read_and_their_names_complete(session: Session) -> None:
     assert "get_element_image" in read(session, "tour://library", "text/markdown")
     element = "library://{slug}/element/{label}"
-    assert templates(session) == ["library://{slug}/page/{number}", element]
+    assert templates(session) == ["library://{slug}/page/{number}{?chunk}", element]
     [picture] = session.do(
         session.client.read_resource, f"library://{SURVEY}/element/Figure%208-1"
     ).contents

@@ -184,7 +184,7 @@ def test_the_tour_is_a_resource_and_names_every_tool(session: Session) -> None:
 def test_pages_and_elements_are_resources_too(session: Session) -> None:
     templates = session.do(session.client.list_resource_templates).resource_templates
     assert {template.uri_template for template in templates} == {
-        "library://{slug}/page/{number}",
+        "library://{slug}/page/{number}{?chunk}",
         "library://{slug}/element/{label}",
     }
     page = read(session, f"library://{SURVEY}/page/2")

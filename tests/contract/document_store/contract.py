@@ -69,6 +69,8 @@ CONTRACT = Contract(
         ("list_ingested_documents", "application_ref", {"string"}, True, NOTHING),
         # Additions, which a client of the contract never sends.
         ("search_application_docs", "mode", {"string", "null"}, False, None),
+        ("search_application_docs", "images", {"integer"}, False, 0),
+        ("search_application_docs", "merge", {"boolean"}, False, False),
         ("get_document_text", "without_overlap", {"boolean"}, False, False),
         ("ingest_document", "replace", {"boolean"}, False, False),
         ("get_document_text", "from_chunk", {"integer"}, False, 0),
@@ -109,7 +111,7 @@ CONTRACT = Contract(
         ],
     },
     parts=[
-        ("search_application_docs", "Result", {*RESULT_KEYS, "match"}),
+        ("search_application_docs", "Result", {*RESULT_KEYS, "match", "merged", "evidence"}),
         ("search_application_docs", "ChunkMetadata", {*CHUNK_FIELDS, *ADDED_FIELDS, "hidden_text"}),
     ],
     refusal=refuse,

@@ -78,7 +78,10 @@ def with_drawings(folder: Path, drawings: int, count: int) -> Path:
     return make_pdf(folder / f"{drawings} of {count}.pdf", pages)
 
 
-def test_chroma_persist_dir_is_where_the_store_is(restricted: Session, elsewhere: Path) -> None:
+def test_chroma_persist_dir_is_where_the_store_is(
+    restricted: Session, bare_home: Home, elsewhere: Path
+) -> None:
+    bare_home.need_files()
     assert list_documents(restricted) == []
     assert (elsewhere / "store" / "store.db").is_file()
 
@@ -87,6 +90,7 @@ def test_chroma_persist_dir_is_where_the_store_is(restricted: Session, elsewhere
 def test_without_chroma_persist_dir_the_store_is_in_the_home(
     bare: Session, bare_home: Home
 ) -> None:
+    bare_home.need_files()
     assert list_documents(bare) == []
     assert (bare_home.path / "store" / "store.db").is_file()
 

@@ -191,12 +191,17 @@ def test_each_frame_of_a_tiff_is_a_page(session: Session, files: Path) -> None:
     assert re.findall(r"frame (\w+) of", text) == ["one", "two", "three"]
 
 
+@pytest.mark.parametrize(
+    "page",
+    [Scan(PROSE, blur=2.5), Scan(PROSE, blur=0.7, dpi=50)],
+    ids=["a line of which no engine is sure", "a page of which no engine is sure"],
+)
 def test_a_page_that_ocr_doubts_is_logged_as_a_warning(
-    session: Session, server: HttpServer, files: Path
+    session: Session, server: HttpServer, files: Path, page: Scan
 ) -> None:
     before = len(server.log)
-    file = make_pdf(files / "Faded letter.pdf", [Scan(PROSE, blur=2.5)])
-    assert ingest_well(session, file, "DOUBT")["extraction_method"] == "ocr"
+    file = make_pdf(files / "Faded letter.pdf", [page])
+    assert ingest_well(session, file, f"DOUBT{page.dpi}")["extraction_method"] == "ocr"
     [line] = [line for line in server.log[before:].splitlines() if "confidence" in line]
     assert line.startswith("WARNING ")
     assert "Faded letter.pdf" in line

@@ -33,6 +33,7 @@ from tests.documents import PROSE, text_pdf
 APPLICATIONS = "documents://applications"
 APPLICATION = "documents://application/{+application_ref}{?document_type,from_document}"
 DOCUMENT = "documents://document/{document_id}{?from_chunk}"
+PAGE = "documents://document/{document_id}/page/{number}{?chunk}"
 POLICY_TOOLS = {
     *("search_policy", "get_policy_section", "list_policy_documents", "list_policy_revisions"),
 }
@@ -76,7 +77,7 @@ def stock(session: Session, mode: str, files: Path) -> Stock:
 
 
 def test_what_can_be_read_is_listed_and_explained(stock: Stock) -> None:
-    assert templates(stock.session) == [APPLICATION, DOCUMENT]
+    assert templates(stock.session) == [APPLICATION, DOCUMENT, PAGE]
     first, *listed = addresses(stock.session)
     assert first == APPLICATIONS
     for document_id in (stock.assessment, stock.letter):

@@ -91,6 +91,7 @@ def test_a_second_http_server_is_refused(server: HttpServer, home: Home) -> None
 def test_another_home_with_the_same_mirror_is_refused(
     server: HttpServer, home: Home, fresh_home: Home
 ) -> None:
+    home.need_files()
     ended = run_to_end(fresh_home, {"CHROMA_PERSIST_DIR": str(home.chroma)})
     assert ended.returncode == HOME_IN_USE
     assert str(home.chroma) in ended.stderr.splitlines()[-1]

@@ -70,6 +70,7 @@ def home(new_home: NewHome) -> Home:
 
 @pytest.fixture(scope="module")
 def kept(home: Home, files: Path, outside: socket.socket) -> Kept:
+    home.need_files()
     proxy = f"http://127.0.0.1:{outside.getsockname()[1]}"
     variables = {**dict.fromkeys(("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"), proxy), **MIRRORED}
     pages: list[AnyPage] = [

@@ -85,7 +85,7 @@ def find(session: Session, query: str, **options: Any) -> list[Answer]:
     results: list[Answer] = data["results"]
     assert data["total_tokens"] == sum(result["token_count"] for result in results)
     for result in results:
-        assert set(result) - {"match"} == RESULT_KEYS
+        assert set(result) - {"match", "merged", "evidence"} == RESULT_KEYS
         assert 0.0 <= result["score"] <= 1.0
     return results
 

@@ -38,6 +38,7 @@ from tests.ollama_server import OllamaServer, hang
 
 FILES = "docvec://files"
 FILE = "docvec://file/{path}{?from_chunk}"
+PAGE = "docvec://file/{path}/page/{number}{?chunk}"
 ODD_NAME = "50% ü?#&,;=+%41 図面.txt"
 MOST_LISTED = 100
 
@@ -79,7 +80,7 @@ def address_of(path: Path | str) -> str:
 
 
 def test_what_can_be_read_is_listed_and_explained(stock: Stock) -> None:
-    assert templates(stock.session) == [FILE]
+    assert templates(stock.session) == [FILE, PAGE]
     first, *listed = addresses(stock.session)
     assert first == FILES
     assert sorted(listed) == sorted(map(address_of, stats(stock.session)["source_files"]))

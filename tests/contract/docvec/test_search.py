@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from quinion.servers.docvec import tools
+from quinion.servers.docvec import search
 from quinion.servers.docvec.filters import FIELDS, NUMBER_FIELDS, TEXT_FIELDS
 from tests.contract.conftest import NewHome
 from tests.contract.docvec.asking import (
@@ -110,7 +110,7 @@ def test_more_than_the_maximum_is_answered_with_the_maximum_and_said(
     session: Session, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     best = find(session, "train", n_results=3)
-    monkeypatch.setattr(tools, "MAX_RESULTS", 2)
+    monkeypatch.setattr(search, "MAX_RESULTS", 2)
     for tool in ("search", "search_with_filters"):
         data = done(session.call(tool, query="train", n_results=1_000))
         assert (data["results"], data["truncated"]) == (best[:2], True)

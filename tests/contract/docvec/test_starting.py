@@ -84,7 +84,7 @@ def test_all_servers_in_one_process_and_docvec_in_a_folder_of_its_own(
     place = with_models(fresh_home, fresh_home.files / "vectors")
     variables = {**ports, "DOCVEC_DB_PATH": str(place)}
     write(folder, {"a.md": MARKDOWN})
-    with run_http(fresh_home, variables, ("quinion", "serve")) as server:
+    with run_http(fresh_home, variables, ("quinion", "serve", "--no-console")) as server:
         address = f"http://127.0.0.1:{ports['DOCVEC_PORT']}"
         with open_session(f"{address}/mcp") as session:
             index(session, folder / "a.md")

@@ -31,7 +31,7 @@ SECTION_KEYS = {
     "text",
     "page_numbers",
 }
-SECTION_ADDITIONS = {"next_part"}
+SECTION_ADDITIONS = {"next_part", "evidence"}
 POLICIES_KEYS = {"status", "policy_count", "policies"}
 POLICIES_ADDITIONS = {"truncated"}
 POLICY_KEYS = {"source", "title", "category"}
@@ -154,10 +154,10 @@ def chunks_of(session: Session, source: str, revision_id: str) -> list[Answer]:
 
 
 def read(session: Session, source: str, section_ref: str, **options: Any) -> Answer:
-    """A section that is there, and whole."""
+    """A section that is there, and whole; with evidence, where its file was kept."""
     answer = session.call("get_policy_section", source=source, section_ref=section_ref, **options)
     assert answer["status"] == "success", answer
-    assert set(answer) == SECTION_KEYS | SECTION_ADDITIONS
+    assert set(answer) | {"evidence"} == SECTION_KEYS | SECTION_ADDITIONS
     assert answer["next_part"] is None
     return answer
 

@@ -70,7 +70,7 @@ def refuse(result: CallToolResult) -> str:
 
 def converse(session: Session, home: Home, folder: Path) -> None:
     """Ingest a revision, find, read, list and remove it."""
-    registry = open_registry(home.path / "policies.db", None)
+    registry = open_registry(home.path / "policies.db", None, home.database)
     source = register(registry)
     revision = source, revise(registry, source, "December 2024", date(2024, 12, 12))
     registry.close()
@@ -126,6 +126,9 @@ CONTRACT = Contract(
         # Additions, which a client of the contract never sends.
         ("search_policy", "more_queries", {"array", "null"}, False, None),
         ("search_policy", "mode", {"string", "null"}, False, None),
+        ("search_policy", "images", {"integer"}, False, 0),
+        ("search_policy", "merge", {"boolean"}, False, False),
+        ("get_policy_section", "images", {"integer"}, False, 0),
         ("search_policy", "revision_id", {"string", "null"}, False, None),
         ("get_policy_section", "from_part", {"integer"}, False, 0),
         ("get_policy_section", "compare_with", {"string", "null"}, False, None),
@@ -141,7 +144,7 @@ CONTRACT = Contract(
         "remove_policy_revision": [REMOVE_KEYS, ERROR_KEYS],
     },
     parts=[
-        ("search_policy", "Result", {*RESULT_FIELDS, *FLAGGED, "match"}),
+        ("search_policy", "Result", {*RESULT_FIELDS, *FLAGGED, "match", "merged", "evidence"}),
         ("list_policy_documents", "PolicyEntry", POLICY_KEYS),
         ("list_policy_revisions", "RevisionEntry", REVISION_KEYS | REVISION_ADDITIONS | CHANGES),
     ],

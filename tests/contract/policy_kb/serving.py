@@ -29,7 +29,7 @@ class Place:
     @contextmanager
     def registry(self) -> Iterator[PolicyRegistry]:
         """The registry, as another program has it: safe beside a running server."""
-        registry = open_registry(self.home.path / "policies.db", self.redis_url)
+        registry = open_registry(self.home.path / "policies.db", self.redis_url, self.home.database)
         try:
             yield registry
         finally:

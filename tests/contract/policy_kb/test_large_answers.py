@@ -80,6 +80,7 @@ def multiply(registry: Path) -> None:
 @pytest.fixture(scope="module")
 def place(new_place: NewPlace) -> Place:
     place = new_place("sqlite")
+    place.home.need_files()
     with place.registry() as registry:
         for source, count in COUNTS.items():
             registry.create_policy(PolicyDraft(source, source, PolicyCategory.LOCAL_PLAN))

@@ -42,6 +42,7 @@ pytestmark = pytest.mark.parametrize("kind", ["sqlite"], indirect=True)
 POLICIES = "policy://policies"
 REVISIONS = "policy://{source}/revisions{?from_revision}"
 SECTION = "policy://{source}/section/{section_ref}{?date,from_part}"
+PAGE = "policy://{source}/revision/{revision_id}/page/{number}{?chunk}"
 COMPARISON = "policy://{source}/comparison/{earlier}/{later}{?from_part}"
 REVISION_SECTION = "policy://{source}/revision/{revision_id}/section/{section_ref}{?from_part}"
 
@@ -101,7 +102,7 @@ def split(text: str) -> tuple[str, str]:
 
 
 def test_what_can_be_read_is_listed_and_explained(stock: Stock) -> None:
-    assert templates(stock.session) == [REVISIONS, SECTION, REVISION_SECTION, COMPARISON]
+    assert templates(stock.session) == [REVISIONS, SECTION, REVISION_SECTION, PAGE, COMPARISON]
     first, *listed = addresses(stock.session)
     assert first == POLICIES
     assert f"policy://{stock.source}/revisions" in listed
@@ -153,7 +154,7 @@ def test_a_section_of_a_revision_is_what_its_tool_reads(stock: Stock) -> None:
         ("policy://NOTHING/section/Para%201", "NOTHING"),
         ("policy://{source}/section/Para%20999", "There is no section 'Para 999' in"),
         ("policy://{source}/section/Para%20115a?date=2020-01-01", "was in force on 2020-01-01"),
-        ("policy://{source}/section/Para%20116?date=2018-01-01", "list_policy_revisions lists"),
+        ("policy://{source}/section/Para%20116?date=2018-01-01", "Its revisions: .*{old}"),
         ("policy://{source}/section/Para%20116?date=2018-01-01", "date_before_first_revision"),
         ("policy://{source}/section/Para%20116?date=2019-06-01", "{bare} has that day"),
         ("policy://{source}/section/Para%20116?date=12.3.2024", "YYYY-MM-DD"),

@@ -51,6 +51,7 @@ def test_a_result_has_the_fields_of_the_contract(library: Session) -> None:
     results = find(library, QUERY, n_results=50)
     assert len(results) == 50
     for result in results:
+        assert result.pop("evidence")["page"] == result["page_number"]
         assert {name: type(value) for name, value in result.items()} == RESULT_FIELDS
 
 

@@ -57,6 +57,7 @@ def place(new_place: NewPlace) -> Place:
 
 @pytest.fixture(scope="module")
 def kept(place: Place, files: Path) -> Kept:
+    place.home.need_files()
     with (
         place.serve_http({"POLICY_KB_PORT": "1", **MIRRORED}, QUINION_SERVE) as server,
         server.session() as session,
@@ -201,5 +202,6 @@ def test_chunks_of_a_program_that_keeps_to_the_spec_are_found_read_and_removed(
         answer = read(session, "FOREIGN", "Chapter 1")
         assert answer["text"] == "The first chunk.\n\nThe second chunk.\n\nThe third chunk."
         assert answer["page_numbers"] == [3, 4, 5]
+        assert "evidence" not in answer
         assert remove(session, "FOREIGN", revision_id) == 4
         assert registry.get_revision("FOREIGN", revision_id).chunk_count == 0

@@ -28,11 +28,41 @@ def test_a_chunk_says_where_on_its_page_it_is(sentences: int, positions: list[st
 
 
 def test_a_chunk_never_goes_from_one_page_to_the_next() -> None:
-    chunks = split("A sentence that goes", "on overleaf.")
+    first = "A sentence of many more words than any heading has, and that goes"
+    chunks = split(first, "on overleaf.")
     assert [(chunk.text, chunk.metadata["page_number"]) for chunk in chunks] == [
-        ("A sentence that goes", 1),
+        (first, 1),
         ("on overleaf.", 2),
     ]
+
+
+def test_a_heading_alone_on_its_page_is_found_with_the_text_below_it() -> None:
+    part, chapter, text = split("Part 1\nBackground\n", "1. Homes", SENTENCE)
+    assert part.text == f"Part 1\nBackground\n1. Homes\n{SENTENCE.strip()}"
+    assert chapter.text == f"1. Homes\n{SENTENCE.strip()}"
+    assert text.text == SENTENCE.strip()
+    assert (part.start, part.end, part.tokens) == (0, 17, len(by_words(part.text)))
+    assert part.metadata["page_number"] == 1
+    assert part.metadata["page_spans"] == "1:0-15,2:0-7,3:0-38"
+
+
+def test_a_heading_at_the_end_stays_alone() -> None:
+    assert [chunk.text for chunk in split(SENTENCE, "Key Diagram")][1:] == ["Key Diagram"]
+
+
+def test_text_that_may_be_invisible_stays_on_its_page() -> None:
+    pages = [
+        Page(1, "Part 1", Method.TEXT_LAYER),
+        Page(2, SENTENCE, Method.TEXT_LAYER, hidden=46),
+    ]
+    assert split_pages(pages, by_words, 20)[0].text == "Part 1"
+
+
+def test_a_few_lines_of_contents_are_no_chunk_of_their_own() -> None:
+    contents = f"Housing {'.' * 60} 12\n4.1\nTransport {'.' * 60} 14\n"
+    [chunk] = split(contents, SENTENCE, size=200)
+    assert chunk.metadata["page_number"] == 2
+    assert split("Signed ........\n", SENTENCE)[0].text.startswith("Signed")
 
 
 def test_places_are_those_in_the_pages_own_text() -> None:
@@ -42,7 +72,7 @@ def test_places_are_those_in_the_pages_own_text() -> None:
 
 def test_an_empty_page_has_no_chunks_and_others_keep_their_numbers() -> None:
     [chunk] = split("", " \n", "text")
-    assert chunk.metadata == {"page_number": 3, "page_position": "start"}
+    assert chunk.metadata == {"page_number": 3, "page_position": "start", "page_spans": "3:0-4"}
     assert chunk.heading == ""
 
 
@@ -78,6 +108,13 @@ def test_a_running_header_is_no_chunk_of_its_own() -> None:
 def test_short_pages_that_differ_by_their_numbers_are_content() -> None:
     chunks = split(*(f"Plot {number}: {number + 2} bedrooms\n" for number in range(1, 6)))
     assert len(chunks) == 5
+
+
+def test_a_line_that_is_also_within_a_page_is_content() -> None:
+    pages = ["Refused.\n\n" * 32] * 3
+    for number in range(1, 4):
+        own = [chunk for chunk in split(*pages) if chunk.metadata["page_number"] == number]
+        assert "".join(chunk.text for chunk in own).count("Refused.") == 32
 
 
 def test_pages_that_are_all_the_same_keep_their_text() -> None:

@@ -90,16 +90,3 @@ async def test_a_failed_picture_leaves_no_file(engine: Engine, tmp_path: Path) -
     with pytest.raises(FileMissing):
         await Pictures(engine, tmp_path).page("/not/there", KEY, 1)
     assert kept(tmp_path) == []
-
-
-async def test_the_pictures_of_documents_that_are_gone_are_swept_away(
-    engine: Engine, file: str, tmp_path: Path
-) -> None:
-    pictures = Pictures(engine, tmp_path)
-    await pictures.page(file, KEY, 1)
-    await pictures.page(file, OTHER, 1)
-    await pictures.formula("E = mc^2")
-    pictures.sweep([KEY])
-    assert owners(tmp_path) == {KEY, "formulas"}
-    pictures.drop(KEY)
-    assert owners(tmp_path) == {"formulas"}

@@ -1,10 +1,11 @@
 import hashlib
+import os
 from pathlib import Path
 
 import pytest
 
 from quinion.errors import ExtractionFailed, StoreUnavailable
-from quinion.store.blobs import Blobs
+from quinion.store.blobs import STEP, Blobs
 
 
 @pytest.fixture
@@ -39,24 +40,45 @@ def test_a_file_that_has_changed_is_not_kept(original: Path, tmp_path: Path) -> 
     assert list((tmp_path / "kept").iterdir()) == []
 
 
-def test_unlisted_files_of_a_dead_process_are_removed(original: Path, tmp_path: Path) -> None:
+def test_a_changed_original_leaves_the_copy_as_it_was(original: Path, tmp_path: Path) -> None:
     blobs = Blobs(tmp_path / "kept")
-    blobs.sweep([])
+    blobs.keep(original, SHA256)
+    with original.open("r+b") as file:  # in place, as an editor of PDF metadata does
+        file.write(b"C")
+    assert blobs.path(SHA256).read_bytes() == b"content"
+
+
+def test_a_large_file_is_copied_whole(tmp_path: Path) -> None:
+    content = os.urandom(3 * STEP + 1)
+    large = tmp_path / "large.pdf"
+    large.write_bytes(content)
+    blobs = Blobs(tmp_path / "kept")
+    blobs.keep(large, hashlib.sha256(content).hexdigest())
+    assert blobs.path(hashlib.sha256(content).hexdigest()).read_bytes() == content
+
+
+def test_a_dead_process_leaves_marks_and_no_partial_copies(original: Path, tmp_path: Path) -> None:
+    blobs = Blobs(tmp_path / "kept")
+    assert blobs.sweep() == []
     blobs.keep(original, SHA256)
     (tmp_path / "kept" / "copying-of-a-dead-process").write_bytes(b"half")
-    blobs.sweep([])
-    assert list((tmp_path / "kept").iterdir()) == []
-
-
-def test_listed_files_stay_even_if_the_list_is_empty(original: Path, tmp_path: Path) -> None:
-    blobs = Blobs(tmp_path / "kept")
-    blobs.keep(original, SHA256)
-    blobs.sweep([SHA256])
-    blobs.sweep([])
+    assert blobs.sweep() == [SHA256]
+    blobs.mark_listed(SHA256)
+    assert blobs.sweep() == []
     assert [path.name for path in (tmp_path / "kept").iterdir()] == [SHA256]
-    blobs.mark_unlisted(SHA256)
-    blobs.sweep([])
-    assert list((tmp_path / "kept").iterdir()) == []
+
+
+def test_files_of_another_folder_are_adopted_with_their_marks(
+    original: Path, tmp_path: Path
+) -> None:
+    earlier = Blobs(tmp_path / "earlier")
+    earlier.keep(original, SHA256)
+    blobs = Blobs(tmp_path / "kept")
+    blobs.adopt(tmp_path / "earlier")
+    blobs.adopt(tmp_path / "earlier")
+    assert blobs.path(SHA256).read_bytes() == b"content"
+    assert blobs.sweep() == [SHA256]
+    assert not (tmp_path / "earlier").exists()
 
 
 def test_a_folder_that_cannot_be_written_is_an_error_that_names_it(

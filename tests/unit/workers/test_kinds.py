@@ -5,7 +5,14 @@ import pytest
 
 from quinion.extract.document import OCR_TIMEOUT_S
 from quinion.extract.scans import scan_probe
-from quinion.workers.kinds import DOCUMENTS, ELEMENTS, MARKDOWN, PAGE_TIMEOUT_S, WorkerKind
+from quinion.workers.kinds import (
+    DOCUMENTS,
+    ELEMENTS,
+    MARKDOWN,
+    PAGE_TIMEOUT_S,
+    PAGES,
+    WorkerKind,
+)
 
 SHOW_LAYOUT_MODEL = """
 import importlib, sys
@@ -26,7 +33,7 @@ def test_a_page_that_never_ends_is_answered_within_two_minutes() -> None:
 
 
 @pytest.mark.parametrize(
-    ("kind", "has_model"), [(DOCUMENTS, False), (ELEMENTS, True), (MARKDOWN, True)]
+    ("kind", "has_model"), [(DOCUMENTS, False), (PAGES, False), (ELEMENTS, True), (MARKDOWN, True)]
 )
 def test_only_kinds_that_need_it_load_the_layout_model(kind: WorkerKind, has_model: bool) -> None:
     shown = subprocess.run(

@@ -11,6 +11,7 @@ from dataclasses import replace
 
 from quinion.chunk.sections.heading_candidates import ALIGNED, NUMBERED, DocumentLines, Mark
 from quinion.chunk.sections.numbering import Number, best_chain
+from quinion.chunk.sections.scanned import read_garbled
 from quinion.chunk.sections.typography import is_title
 from quinion.model.section import CAPTIONED, Kind
 
@@ -108,11 +109,14 @@ def _read_plain(document: DocumentLines, taken: Set[int]) -> Iterator[Mark]:
     for index in document.free:
         line = document.lines[index]
         match = _PLAIN.fullmatch(line.text)
-        if match is None or index in taken:
+        number = match[1] if match else None
+        if number is None and line.is_scanned and (garbled := read_garbled(line.text)):
+            number, _ = garbled
+        if number is None or index in taken:
             continue
         if not document.typography.is_large(line) and not document.typography.is_small(line):
-            mark = document.read_mark(index, Kind.PARA, match[1], "")
-            yield replace(mark, last=index, title="", number=(int(match[1]),))
+            mark = document.read_mark(index, Kind.PARA, number, "")
+            yield replace(mark, last=index, title="", number=(int(number),))
 
 
 def _count_on(candidates: Mapping[int, Mark], start: int, end: int) -> Iterator[Mark]:

@@ -15,6 +15,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate
 
+from quinion.chunk.bare_headings import is_bare_heading
 from quinion.chunk.recursive import STANDARD, Sizes, split
 from quinion.chunk.sections.contents import find_contents
 from quinion.chunk.sections.footnotes import Note, find_notes
@@ -22,11 +23,13 @@ from quinion.chunk.sections.headers_footers import find_furniture
 from quinion.chunk.sections.heading_candidates import DocumentLines, Mark
 from quinion.chunk.sections.labels import find_labelled
 from quinion.chunk.sections.numbered import find_inner, find_numbered
+from quinion.chunk.sections.scanned import settle
 from quinion.chunk.sections.tree import LEAVES, Node, Tree, name_chapters
 from quinion.chunk.sections.typography import Typography, measure
 from quinion.chunk.sections.uncertain import cite_by_page
 from quinion.chunk.sections.unnumbered import find_headings
 from quinion.model.line import Line
+from quinion.model.page import PageSpan, cut_spans, join_spans, without_spaces
 from quinion.model.section import CAPTIONED, Kind, Section, SectionChunk, Span
 
 # After a table, a line of this length that is aligned with the caption is body text again.
@@ -87,6 +90,7 @@ def chunk_sections(lines: Sequence[Line], sizes: Sizes = STANDARD) -> list[Secti
                     section_index=section.index,
                     start=start,
                     end=end,
+                    page_spans=_page_spans(lines, starts, section.spans, (start, end)),
                 )
             )
     return _add_text_below(chunks, sections, sizes)
@@ -105,6 +109,7 @@ class _Outline:
 
 
 def _read_outline(lines: Sequence[Line]) -> _Outline:
+    lines = settle(lines)
     furniture = find_furniture(lines)
     typography = measure([line for index, line in enumerate(lines) if index not in furniture])
     contents = find_contents(lines, furniture)
@@ -268,15 +273,37 @@ def _pages(
 ) -> tuple[int, ...]:
     """Return the pages of a part of a section's text."""
     pages: set[int] = set()
+    for first, end in _parts(spans, part):
+        here = range(bisect_right(starts, first) - 1, bisect_right(starts, end - 1))
+        pages.update(lines[index].page_number for index in here)
+    return tuple(sorted(pages))
+
+
+def _page_spans(
+    lines: Sequence[Line], starts: Sequence[int], spans: Sequence[Span], part: Span
+) -> tuple[PageSpan, ...]:
+    """Return the parts of pages that a part of a section's text consists of, in its order."""
+    found: list[PageSpan] = []
+    for first, end in _parts(spans, part):
+        for index in range(bisect_right(starts, first) - 1, bisect_right(starts, end - 1)):
+            line, start = lines[index], starts[index]
+            head = len(without_spaces(line.text[: max(0, first - start)]))
+            tail = len(without_spaces(line.text[: end - start]))
+            found += cut_spans(
+                (PageSpan(line.page_number, *place) for place in line.places), head, tail
+            )
+    return join_spans(found)
+
+
+def _parts(spans: Sequence[Span], part: Span) -> Iterator[Span]:
+    """Yield the parts of the document's text that a part of a section's text consists of."""
     offset = 0
     for start, end in spans:
         first = start + max(0, part[0] - offset)
-        last = start + min(end - start, part[1] - offset) - 1
-        if first <= last:
-            here = range(bisect_right(starts, first) - 1, bisect_right(starts, last))
-            pages.update(lines[index].page_number for index in here)
+        last = start + min(end - start, part[1] - offset)
+        if first < last:
+            yield first, last
         offset += end - start + 1
-    return tuple(sorted(pages))
 
 
 def _add_text_below(
@@ -284,18 +311,20 @@ def _add_text_below(
 ) -> list[SectionChunk]:
     """Give each chunk of a bare heading the text below it, to be embedded and found with it.
 
-    A heading alone answers no question, and its few words match many. A reference to the heading
-    still returns its own words only. Footnotes are passed over: they stand between a heading at
-    the foot of a page and its text.
+    So are a caption, a row and other sections of a few words. A reference to them still returns
+    their own words only. Footnotes stay as they are, and are passed over: they stand between a
+    heading at the foot of a page and its text.
     """
     result = list(chunks)
     below: list[SectionChunk] = []
     for chunk in reversed(chunks):
         section = sections[chunk.section_index]
-        if section.is_heading:
+        if section.kind is Kind.FOOTNOTE:
+            continue
+        if section.is_heading or is_bare_heading(chunk.text):
             result[chunk.index] = _with_text_below(chunk, below, sizes.size)
-            below = [chunk, *below]
-        elif section.kind is not Kind.FOOTNOTE:
+            below = [chunk, *below[: sizes.size]]
+        else:
             below = [chunk]
     return result
 
@@ -303,15 +332,24 @@ def _add_text_below(
 def _with_text_below(chunk: SectionChunk, below: Sequence[SectionChunk], size: int) -> SectionChunk:
     """Append the chunks below, up to the first that is no heading, cut to the size."""
     parts: list[str] = []
+    page_spans = list(chunk.page_spans)
     pages = set(chunk.pages)
     room = size - len(chunk.text)
     for other in below:
         room -= len(LINE_BREAK)
-        spans = split(other.text, Sizes(room, 0)) if room > 0 else []
+        overlaps = other.section_index == chunk.section_index and other.start < chunk.end
+        spans = split(other.text, Sizes(room, 0)) if room > 0 and not overlaps else []
         if not spans:
             break
         start, end = spans[0]
         parts.append(other.text[start:end])
+        cut = (len(without_spaces(other.text[:offset])) for offset in (start, end))
+        page_spans += cut_spans(other.page_spans, *cut)
         pages.update(other.pages)
         room -= end - start
-    return replace(chunk, below=LINE_BREAK.join(parts), below_pages=tuple(sorted(pages)))
+    return replace(
+        chunk,
+        below=LINE_BREAK.join(parts),
+        below_pages=tuple(sorted(pages)),
+        page_spans=join_spans(page_spans),
+    )

@@ -12,8 +12,8 @@ from time import perf_counter
 from quinion import __version__
 from quinion.cli.doctor.finding import Finding
 from quinion.embed.local.embedder import LocalEmbedder
-from quinion.engine import ENGINES, TESSERACT
-from quinion.errors import QuinionError
+from quinion.engine import ENGINES, TESSERACT, check_ocr
+from quinion.errors import BadSetting, QuinionError
 from quinion.extract.ocr.languages import advise, find_missing
 from quinion.settings import Settings
 
@@ -21,6 +21,8 @@ PACKAGES = ("mcp", "chromadb", "pymupdf", "onnxruntime", "tokenizers", "pillow")
 EXTRAS = {
     "fast": "ctranslate2",
     "formulas": "ziamath",
+    "ocr": "rapidocr",
+    "postgres": "psycopg",
     "redis": "redis",
     "tracing": "opentelemetry.exporter.otlp.proto.grpc",
 }
@@ -33,7 +35,10 @@ def check_installation(settings: Settings) -> Iterator[Finding]:
     versions = [f"{name} {importlib.metadata.version(name)}" for name in PACKAGES]
     yield Finding("packages", True, ", ".join(versions))
     yield _check_extras(settings)
-    yield _check_tesseract(settings)
+    if settings.enable_ocr and settings.ocr_engine == "rapidocr":
+        yield _check_rapidocr(settings)
+    else:
+        yield _check_tesseract(settings)
     yield _check_model(settings)
 
 
@@ -45,6 +50,12 @@ def _check_extras(settings: Settings) -> Finding:
     if settings.redis_url and "redis" in missing:
         advice = "REDIS_URL needs the extra redis. Run: pip install 'redis>=8.1,<9', or unset it."
         return Finding("extras", False, found, advice)
+    if settings.database and "postgres" in missing:
+        advice = (
+            "QUINION_DATABASE_URL needs the extra postgres. Run: pip install "
+            "'psycopg[binary]>=3.3,<4', or unset it."
+        )
+        return Finding("extras", False, found, advice)
     return Finding("extras", True, found)
 
 
@@ -52,6 +63,15 @@ def _is_installed(package: str) -> bool:
     with suppress(ModuleNotFoundError):  # a package above it is missing
         return find_spec(package) is not None
     return False
+
+
+def _check_rapidocr(settings: Settings) -> Finding:
+    try:
+        check_ocr(settings)
+    except BadSetting as error:
+        return Finding("OCR", False, str(error), "See OCR_ENGINE in the reference of settings.")
+    version = importlib.metadata.version("rapidocr")
+    return Finding("OCR", True, f"rapidocr {version}, on for {settings.ocr_languages}")
 
 
 def _check_tesseract(settings: Settings) -> Finding:
@@ -79,7 +99,7 @@ def _check_model(settings: Settings) -> Finding:
     started = perf_counter()
     try:
         embedder.embed_query("does the model work?")
-    except QuinionError as error:
+    except (QuinionError, OSError) as error:  # OSError: the home of another user
         return Finding("embedding model", False, str(error), "See quinion model.")
     return Finding(
         "embedding model",

@@ -242,7 +242,7 @@ def _format_value(value: object) -> str:
 
 def _print_added(file: Path, answer: "Answer") -> None:
     if "error" in answer:
-        fail(f"{file.name}: {answer['error']}")
+        fail(f"{file.name}: {answer['error'].removeprefix('Error: ')}")
         return
     document = answer["document"]
     counts = [f"{count} {kind}" for kind, count in document["indexed_elements"].items() if count]

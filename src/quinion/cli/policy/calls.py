@@ -36,7 +36,7 @@ def open_policies() -> Iterator["PolicyRegistry"]:
     settings = Settings.from_environment()
     check_restored(settings.home)
     settings.home.mkdir(mode=0o700, parents=True, exist_ok=True)
-    registry = open_registry(settings.home / REGISTRY_FILE, settings.redis_url)
+    registry = open_registry(settings.home / REGISTRY_FILE, settings.redis_url, settings.database)
     try:
         yield registry
     finally:

@@ -17,6 +17,7 @@ from quinion.cli.policy.calls import (
     parse_end,
     update_chunk_dates,
 )
+from quinion.errors import InvalidInput
 from quinion.model.dates import parse_date
 from quinion.model.effective_dates import EffectiveDateResolver
 from quinion.model.policy import KEEP, PolicyCategory, PolicyDraft, RevisionEdit
@@ -54,6 +55,8 @@ def edit(
 
     Example: quinion policy edit NPPF rev_NPPF_2023_09 --to 2024-12-11
     """
+    if label is None and start is None and end is None:
+        raise InvalidInput("Nothing to change. Give --label, --from or --to.")
     change = RevisionEdit(
         version_label=KEEP if label is None else label,
         effective_from=KEEP if start is None else parse_date(start),

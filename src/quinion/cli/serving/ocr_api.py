@@ -5,13 +5,15 @@ import sys
 import anyio
 import typer
 
-from quinion.engine import check_ocr_languages
+from quinion.engine import check_ocr
 from quinion.ingest.markdown import MarkdownReader
 from quinion.servers.http import LOOPBACK, Site, serve_sites
 from quinion.servers.ocr_api import NAME, build_app
 from quinion.servers.ocr_api.uploads import open_files
 from quinion.settings import Settings
+from quinion.telemetry.logs import configure
 from quinion.workers.kinds import MARKDOWN
+from quinion.workers.metrics import measure_workers
 from quinion.workers.pool import Workers
 
 PORT = 3007
@@ -19,16 +21,22 @@ PORT = 3007
 
 def run(settings: Settings, host: str | None, port: int | None) -> None:
     """Serve until stopped; on the loopback interface unless a host is given."""
+    configure(settings.log_level, settings.log_format, log_requests=True)
     anyio.run(_serve, settings, host or LOOPBACK, PORT if port is None else port)
 
 
 async def _serve(settings: Settings, host: str, port: int) -> None:
-    check_ocr_languages(settings)
-    workers = Workers(settings.workers, kind=MARKDOWN, ocr_languages=settings.ocr_languages)
+    check_ocr(settings)
+    workers = Workers(
+        settings.workers,
+        kind=MARKDOWN,
+        ocr_languages=settings.ocr_languages,
+        ocr_engine=settings.ocr_engine,
+    )
     try:
         with open_files() as files:
             reader = MarkdownReader(workers, ocr=settings.enable_ocr)
-            app = build_app(settings, files, reader)
+            app = build_app(settings, files, reader, lambda: measure_workers([workers.load]))
             await serve_sites([Site(NAME, app, host, port)], _print_address)
     finally:
         await workers.close()

@@ -14,15 +14,17 @@ from quinion.ingest.engine_resources import Resources
 from quinion.ingest.progress import Progress
 from quinion.ingest.source import Source, check_unchanged
 from quinion.model.chunk import FileChunk, file_chunk_from_json
+from quinion.model.page import Page
 
 
 @dataclass(frozen=True, slots=True)
 class File:
-    """A file after reading and splitting."""
+    """A file after reading and splitting; `pages` are those of a PDF."""
 
     source: Source
     format: FileFormat
     chunks: Sequence[FileChunk]
+    pages: Sequence[Page] = ()
 
     @property
     def path(self) -> str:
@@ -42,10 +44,10 @@ class File:
         return sum(chunk.tokens for chunk in self.chunks)
 
 
-async def read_chunks(
+async def read_file(
     resources: Resources, source: Source, kind: FileFormat, size: int, progress: Progress
-) -> list[FileChunk]:
-    """The chunks of a file, of at most `size` tokens each; none where it has no text.
+) -> File:
+    """Read a file and split it into chunks of at most `size` tokens; none where it has no text.
 
     Raises:
         ExtractionFailed: the file can't be read, or changed while it was read.
@@ -60,7 +62,8 @@ async def read_chunks(
             threshold=documents.ANY_PICTURE,
             progress=progress,
         )
-        return await in_thread(lambda: split_pages(document.pages, resources.counter.starts, size))
+        found = await in_thread(lambda: split_pages(document.pages, resources.counter.starts, size))
+        return File(source, kind, found, document.pages)
     chunks: list[FileChunk] = []
 
     async def keep(item: Frame) -> None:
@@ -75,4 +78,4 @@ async def read_chunks(
         tokenizer=str(find_tokenizer(resources.settings.models, resources.settings.model_dir)),
     )
     await in_thread(check_unchanged, source)
-    return chunks
+    return File(source, kind, chunks)

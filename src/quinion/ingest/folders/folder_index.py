@@ -18,6 +18,7 @@ from quinion.ingest.folders.records import (
     placeholder,
 )
 from quinion.ingest.folders.scan import is_missing
+from quinion.ingest.kept_files import NewFile
 from quinion.model.record import Record
 from quinion.store.base import Selector, Vectors
 from quinion.store.collections import Write
@@ -70,8 +71,15 @@ class FolderIndex:
             write.upsert(names.chunks, records, vectors)
             write.upsert(names.files, file_records, placeholder(len(file_records)))
 
+        new = [
+            NewFile(file.source.real_path, file.source.sha256, file.pages)
+            for file in files
+            if file.format.has_pages
+        ]
         async with self.writing:
-            await self.resources.collections.write(store)
+            replaced = await self._hashes([file.path for file in files])
+            async with self.resources.kept.change(new, replaced):
+                await self.resources.collections.write(store)
         return {file.path: chunk_ids(file) for file in files}
 
     async def move(self, move: Move) -> None:
@@ -90,7 +98,7 @@ class FolderIndex:
 
     async def remove(self, path: str) -> None:
         """Delete a file and its chunks."""
-        async with self.writing:
+        async with self.writing, self.resources.kept.change(removed=await self._hashes([path])):
             await self.resources.collections.delete(self.names.all_of(path))
 
     async def count(self) -> int:
@@ -112,31 +120,40 @@ class FolderIndex:
                 return []
             found = [record.id for record in records]
             selectors = [Selector.by_ids(self.names.chunks, found)]
+            hashes = {str(record.metadata["doc_hash"]) for record in records}
             for path in {str(record.metadata["source_file"]) for record in records}:
                 deleted = sum(record.metadata["source_file"] == path for record in records)
                 if await self.resources.collections.count(self.names.chunks_of(path)) == deleted:
                     selectors.append(Selector.by_ids(self.names.files, [path]))
-            await self.resources.collections.delete(selectors)
+            async with self.resources.kept.change(removed=hashes):
+                await self.resources.collections.delete(selectors)
             return found
 
     async def delete_file(self, path: str) -> int:
         """Delete a file and its chunks from the index; return the number of chunks."""
         async with self.writing:
             count = await self.resources.collections.count(self.names.chunks_of(path))
-            await self.resources.collections.delete(self.names.all_of(path))
+            async with self.resources.kept.change(removed=await self._hashes([path])):
+                await self.resources.collections.delete(self.names.all_of(path))
             return count
 
     async def clear(self) -> int:
         """Delete everything from the index; return the number of chunks."""
         async with self.writing:
             count = await self.count()
-            await self.resources.collections.delete(
-                [
-                    Selector.everything(self.names.files),
-                    Selector.everything(self.names.chunks),
-                ]
-            )
+            hashes = set((await self.known()).values())
+            async with self.resources.kept.change(removed=hashes):
+                await self.resources.collections.delete(
+                    [
+                        Selector.everything(self.names.files),
+                        Selector.everything(self.names.chunks),
+                    ]
+                )
             return count
+
+    async def _hashes(self, paths: Sequence[str]) -> list[str]:
+        records = await self.resources.collections.get(self.names.files, ids=paths)
+        return [str(record.metadata["doc_hash"]) for record in records]
 
     def _count_tokens(self, text: str) -> int:
         return self.resources.counter.count(text)

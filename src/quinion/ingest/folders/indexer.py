@@ -31,7 +31,7 @@ from quinion.errors import (
     ToolMissing,
 )
 from quinion.extract.formats import INDEXED
-from quinion.ingest.folders.file_reader import File, read_chunks
+from quinion.ingest.folders.file_reader import File, read_file
 from quinion.ingest.folders.folder_index import FolderIndex
 from quinion.ingest.folders.plan import make_plan
 from quinion.ingest.folders.scan import check_folder, find_files, is_missing
@@ -217,10 +217,10 @@ class Indexer:
     async def _read(self, source: Source, pages: Progress) -> File:
         kind = INDEXED[source.path.suffix.lower()]
         size = self._resources.settings.docvec_chunk_size
-        chunks = await read_chunks(self._resources, source, kind, size, pages)
-        if not chunks:
+        file = await read_file(self._resources, source, kind, size, pages)
+        if not file.chunks:
             raise NoContent(f"{source.path.name} is empty: there is no text in it.")
-        return File(source, kind, chunks)
+        return file
 
     async def _embed_all(
         self,
@@ -295,7 +295,7 @@ class _FileProgress:
             return
         self._reported = self._done
         await self._progress(
-            self._done, self._total, f"{what}, {self._done:g} of {self._total} files"
+            self._done, self._total, f"{what}, {int(self._done)} of {self._total} files indexed"
         )
 
 

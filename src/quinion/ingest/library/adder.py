@@ -23,6 +23,7 @@ from quinion.framing import Frame
 from quinion.ingest import documents
 from quinion.ingest.engine_resources import Resources
 from quinion.ingest.foreign_text import check_language
+from quinion.ingest.kept_files import NewFile
 from quinion.ingest.library.library import Library
 from quinion.ingest.library.records import (
     CONTENT,
@@ -139,7 +140,8 @@ class DocumentAdder:
                 write.upsert(CONTENT, records, vectors)
                 write.upsert(DOCUMENTS, [document_record(document)], placeholder())
 
-            async with library.store_original(source.real_path, source.sha256):
+            new = NewFile(source.real_path, source.sha256, pages, required=True)
+            async with resources.kept.change([new]):
                 await resources.collections.write(store)
         return document
 

@@ -1,9 +1,8 @@
 """Document library: find, show and remove documents. `adder` adds them."""
 
-from collections.abc import AsyncIterator, Iterator, Sequence
-from contextlib import asynccontextmanager, contextmanager, suppress
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from difflib import get_close_matches
-from pathlib import Path
 
 import anyio
 
@@ -25,12 +24,9 @@ from quinion.ingest.library.records import (
     document_of,
     figure_of,
 )
-from quinion.ingest.pictures import Pictures
 from quinion.model.element import ElementType, fold_label
-from quinion.store.blobs import Blobs
 from quinion.store.filters import all_of
 
-FOLDER = "library"
 MAX_SUGGESTIONS = 8
 """Maximum number of similar names in an error message."""
 
@@ -39,23 +35,15 @@ class Library:
     """The documents of one home. `writing` is a lock for changes."""
 
     def __init__(self, resources: Resources) -> None:
-        self.folder = resources.settings.home / FOLDER
         self.resources = resources
-        self.originals = Blobs(self.folder / "originals")
-        self.pictures = Pictures(resources, self.folder / "pictures")
+        self.originals = resources.kept.originals
+        self.pictures = resources.pictures
         self.writing = anyio.Lock()
-        self._swept = False
 
     async def documents(self) -> list[LibraryDocument]:
         """All documents, sorted by title."""
         found = map(document_of, await self.resources.collections.get(DOCUMENTS))
-        documents = sorted(found, key=lambda document: (document.title.casefold(), document.slug))
-        if not self._swept:
-            self._swept = True
-            listed = {one.sha256 for one in documents}
-            await in_thread(self.originals.sweep, listed)
-            await in_thread(self.pictures.sweep, listed)
-        return documents
+        return sorted(found, key=lambda document: (document.title.casefold(), document.slug))
 
     async def document(self, slug: str) -> LibraryDocument:
         """The document with this slug.
@@ -138,7 +126,7 @@ class Library:
             )
         path = await self._original(document)
         with _name_original(document):
-            return await self.pictures.page(path, document.sha256, number)
+            return await self.pictures.page(path, document.sha256, number, extension=".pdf")
 
     async def remove(self, slug: str) -> LibraryDocument:
         """Remove a document from the library, with its original and cached images.
@@ -149,28 +137,9 @@ class Library:
         async with self.writing:
             document = await self.document(slug)
             with anyio.CancelScope(shield=True):
-                await in_thread(self.originals.mark_unlisted, document.sha256)
-                await self.resources.collections.delete(document.selectors())
-                await in_thread(self.originals.drop, document.sha256)
-                await in_thread(self.pictures.drop, document.sha256)
+                async with self.resources.kept.change(removed=[document.sha256]):
+                    await self.resources.collections.delete(document.selectors())
             return document
-
-    @asynccontextmanager
-    async def store_original(self, file: Path, sha256: str) -> AsyncIterator[None]:
-        """Store a copy of the file while the block lists its document; undo it on error.
-
-        Raises:
-            ExtractionFailed: the content of the file has changed.
-            StoreUnavailable: the copy cannot be written.
-        """
-        try:
-            await in_thread(self.originals.keep, file, sha256)
-            yield
-        except BaseException:
-            with anyio.CancelScope(shield=True):
-                await in_thread(self.originals.drop, sha256)
-            raise
-        await in_thread(self.originals.mark_listed, sha256)
 
     async def _original(self, document: LibraryDocument) -> str:
         path = self.originals.path(document.sha256)

@@ -13,6 +13,7 @@ import numpy as np
 from quinion.embed.base import Vectors
 from quinion.model.chunk import FileChunk
 from quinion.model.element import Element, ElementType, element_of_json, fold_label
+from quinion.model.page import PAGE_SPANS
 from quinion.model.record import Record, flag, is_flagged
 from quinion.store.base import Selector
 
@@ -122,6 +123,7 @@ def chunk_records(slug: str, chunks: Sequence[FileChunk]) -> list[Record]:
                 "document_slug": slug,
                 "kind": TEXT,
                 "page_number": chunk.metadata["page_number"],
+                PAGE_SPANS: chunk.metadata[PAGE_SPANS],
                 **flag(bool(chunk.hidden)),
             },
         )

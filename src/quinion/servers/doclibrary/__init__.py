@@ -13,8 +13,10 @@ from quinion.servers.auth import Refusal
 from quinion.servers.base import ContractServer
 from quinion.servers.doclibrary.answers import Failed
 from quinion.servers.doclibrary.check import find_problems
+from quinion.servers.doclibrary.citations import LibraryCitations
 from quinion.servers.doclibrary.resources import add_resources
 from quinion.servers.doclibrary.tools import make_cli_tools, make_tools
+from quinion.servers.evidence.show import add_route, make_show_tool
 from quinion.servers.icons import draw_icon
 from quinion.servers.maintenance import fixed_collections, make_verify_tool
 
@@ -45,11 +47,12 @@ ICON = draw_icon(
 def build(engine: Engine) -> ContractServer:
     """Build the server on an engine."""
     library = Library(engine)
+    citations = LibraryCitations(library, engine.evidence)
     server = ContractServer(
         "doclibrary",
         title="Document library",
         instructions=INSTRUCTIONS,
-        tools=make_tools(library),
+        tools=make_tools(library, citations),
         unlisted=[
             *make_cli_tools(library),
             make_verify_tool(
@@ -58,14 +61,17 @@ def build(engine: Engine) -> ContractServer:
                 partial(find_problems, library),
             ),
         ],
+        shown_by_app=("search_documents", "search_visual_elements"),
+        app_tools=[make_show_tool(citations)],
         make_error=_refuse,
-        warm=engine.element_workers.warm,
+        warm=engine.page_workers.warm,
         render=lambda failed: str(failed.error),
         icon=ICON,
         documents=DOCUMENTS,
         chunks=CONTENT,
     )
-    add_resources(server, library)
+    add_resources(server, library, citations)
+    add_route(server, NAME, citations)
     return server
 
 

@@ -14,8 +14,9 @@ from quinion.ingest.library.records import TEXT, LibraryDocument, LibraryElement
 from quinion.model.record import Hit, is_flagged
 from quinion.model.table_rows import to_csv, to_markdown
 from quinion.servers.base import Answer, Truncated, as_json
+from quinion.servers.evidence.citations import OptionalEvidence
 from quinion.servers.invisible_text import NOTE, HiddenText, Warnings
-from quinion.servers.search_mode import OptionalMatch, WordMatch
+from quinion.servers.search_mode import MergedChunks, OptionalMatch, OptionalMerged, WordMatch
 
 SHOWN_CHARACTERS = 300
 """Maximum length of the content of a search result."""
@@ -40,6 +41,8 @@ class Result(BaseModel):
     element_label: str | None = None
     hidden_text: HiddenText = False
     match: OptionalMatch = None
+    merged: OptionalMerged = None
+    evidence: OptionalEvidence = None
 
     @classmethod
     def of(cls, hit: Hit) -> "Result":
@@ -55,6 +58,7 @@ class Result(BaseModel):
             element_label=None if kind == TEXT else str(metadata["label"]),
             hidden_text=is_flagged(metadata),
             match=WordMatch.of(hit),
+            merged=MergedChunks.of(hit),
         )
 
     def render(self, number: int) -> str:

@@ -7,12 +7,15 @@ from pydantic import Field
 
 from quinion.errors import InvalidInput
 from quinion.ingest.library.library import Library
+from quinion.ingest.library.records import CONTENT
 from quinion.servers.base import ContractServer, QueryText
 from quinion.servers.completions import complete_by
+from quinion.servers.doclibrary.citations import PAGE, LibraryCitations
 from quinion.servers.doclibrary.prompts import SHOW, TOUR
+from quinion.servers.evidence.show import name_places, read_page
 
 
-def add_resources(server: ContractServer, library: Library) -> None:
+def add_resources(server: ContractServer, library: Library, citations: LibraryCitations) -> None:
     """Register the resources, the prompt and their completions."""
 
     @server.resource(
@@ -25,12 +28,15 @@ def add_resources(server: ContractServer, library: Library) -> None:
         return TOUR
 
     @server.resource(
-        "library://{slug}/page/{number}",
+        PAGE,
         title="Page of a document",
-        description="A page as an image; the first is 1.",
+        description="A page as an image, with the passage of a chunk or an element marked; the "
+        "first is 1.",
         mime_type="image/png",
     )
-    async def page(slug: str, number: str) -> bytes:
+    async def page(slug: str, number: str, chunk: str | None = None) -> bytes:
+        if chunk is not None:
+            return await read_page(citations, slug, number, chunk)
         return await library.show_page(await library.document(slug), _parse(number))
 
     @server.resource(
@@ -55,6 +61,10 @@ def add_resources(server: ContractServer, library: Library) -> None:
             return [document.slug for document in await library.documents()]
         if argument == "label" and slug:
             return [figure.element.label for figure in await library.elements(slug)]
+        if argument == "chunk" and slug:
+            where = {"document_slug": slug}
+            chunks = await library.resources.collections.get(CONTENT, where=where)
+            return name_places(chunks, argument)
         if argument == "number" and slug:
             return [str(n + 1) for n in range((await library.document(slug)).total_pages)]
         return []

@@ -6,6 +6,7 @@ from quinion.ingest.library.library import Library
 from quinion.ingest.library.records import CONTENT
 from quinion.model.record import Hit, Mode
 from quinion.search import modes
+from quinion.search.merge import Merging
 from quinion.store.filters import all_of
 
 
@@ -16,6 +17,8 @@ async def search(
     slug: str | None,
     kinds: Sequence[str] | None,
     mode: Mode = Mode.HYBRID,
+    *,
+    merge: bool = False,
 ) -> list[Hit]:
     """Search for chunks and elements, in one document if `slug` is given.
 
@@ -31,6 +34,13 @@ async def search(
     )
     resources = library.resources
     found = await modes.search(
-        resources.collections, resources.embedder, CONTENT, query, limit, where, mode
+        resources.collections,
+        resources.embedder,
+        CONTENT,
+        query,
+        limit,
+        where,
+        mode,
+        Merging() if merge else None,
     )
     return found.hits

@@ -13,6 +13,7 @@ from pydantic import Field
 
 from quinion.concurrency import in_thread
 from quinion.errors import InvalidInput, QuinionError
+from quinion.evidence.passages import Passage
 from quinion.ingest.library.adder import DocumentAdder
 from quinion.ingest.library.enricher import Enricher
 from quinion.ingest.library.library import Library
@@ -47,10 +48,17 @@ from quinion.servers.doclibrary.answers import (
     image_result,
     text_result,
 )
+from quinion.servers.doclibrary.citations import LibraryCitations
 from quinion.servers.doclibrary.search import search
+from quinion.servers.evidence.citations import (
+    Images,
+    add_evidence,
+    answer_with_images,
+    ids_of,
+)
 from quinion.servers.invisible_text import NOTE, warn
 from quinion.servers.response_size import how_many_fit
-from quinion.servers.search_mode import SearchMode, choose_mode
+from quinion.servers.search_mode import Merge, SearchMode, choose_mode
 
 MAX_RESULTS = 50
 MAX_LISTED = 100
@@ -74,32 +82,44 @@ OnlyPage = Annotated[
 Query = Annotated[QueryText, Field(description="What to look for, in natural language.")]
 
 
-def make_tools(library: Library) -> list[Tool]:
+def make_tools(library: Library, citations: LibraryCitations) -> list[Tool]:
     """Make the tools of the contract."""
 
     async def find(
-        query: str, limit: int, slug: str | None, kinds: list[str] | None, mode: Mode | None
-    ) -> Found:
+        query: str,
+        limit: int,
+        slug: str | None,
+        kinds: list[str] | None,
+        mode: Mode | None,
+        *,
+        merge: bool = False,
+    ) -> tuple[Found, list[Passage]]:
         how = choose_mode(mode, library.resources.settings, Mode.HYBRID)
-        hits = await search(library, query, min(limit, MAX_RESULTS + 1), slug, kinds, how)
+        wanted = min(limit, MAX_RESULTS + 1)
+        hits = await search(library, query, wanted, slug, kinds, how, merge=merge)
         results = [Result.of(hit) for hit in hits[:MAX_RESULTS]]
-        return Found(query=query, results=results, truncated=len(hits) > MAX_RESULTS)
+        cited = [(one, ids_of(hit)) for one, hit in zip(results, hits, strict=False)]
+        passages = await add_evidence(citations, cited)
+        return Found(query=query, results=results, truncated=len(hits) > MAX_RESULTS), passages
 
     async def search_documents(
         query: Query,
         limit: Annotated[int, _at_most(MAX_RESULTS, "How many results at the most (1-50).")] = 10,
         document_slug: OnlySlug = None,
         mode: SearchMode = None,
+        merge: Merge = False,
+        images: Images = 0,
     ) -> Annotated[CallToolResult, SearchAnswer]:
         """Search everything in the library: text, figures, tables, equations.
 
         Meaning and words are compared, unless `mode` says otherwise.
 
         Each result names its document and page, and for an element its label: what
-        `get_element_image` and `get_page_image` need.
+        `get_element_image` and `get_page_image` need. `evidence` has its place on the page; set
+        `images` to look at it, or to show it to the user.
         """
-        found = await find(query, limit, document_slug, None, mode)
-        return text_result(found, found.render("results"))
+        found, passages = await find(query, limit, document_slug, None, mode, merge=merge)
+        return await answer_with_images(found, citations, passages, images, found.render("results"))
 
     async def search_visual_elements(
         query: Query,
@@ -109,15 +129,17 @@ def make_tools(library: Library) -> list[Tool]:
         limit: Annotated[int, _at_most(MAX_RESULTS, "How many results at the most (1-50).")] = 10,
         document_slug: OnlySlug = None,
         mode: SearchMode = None,
+        images: Images = 0,
     ) -> Annotated[CallToolResult, SearchAnswer]:
         """Search the figures, tables, equations, diagrams and charts of the library.
 
         Show what was found with `get_element_image`.
         """
-        kinds = list(ElementType) if element_type is None else [_check_type(element_type)]
-        found = await find(query, limit, document_slug, list(map(str, kinds)), mode)
+        found, passages = await find(query, limit, document_slug, _kinds(element_type), mode)
         of_type = f" of type '{element_type}'" if element_type and not found.results else ""
-        return text_result(found, found.render(f"visual elements{of_type}"))
+        return await answer_with_images(
+            found, citations, passages, images, found.render(f"visual elements{of_type}")
+        )
 
     async def get_element_image(
         document_slug: Slug, element_label: Label, page_number: OnlyPage = None
@@ -286,6 +308,10 @@ def make_cli_tools(library: Library) -> list[Tool]:
         make_tool(list_elements, title="List the elements of a document", read_only=True),
         make_tool(remove_document, title="Remove a document", read_only=False, destructive=True),
     ]
+
+
+def _kinds(element_type: str | None) -> list[str]:
+    return [*map(str, ElementType if element_type is None else [_check_type(element_type)])]
 
 
 def _check_type(element_type: str) -> ElementType:

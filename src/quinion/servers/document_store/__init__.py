@@ -15,10 +15,12 @@ from quinion.servers.auth import Refusal
 from quinion.servers.base import ContractServer
 from quinion.servers.document_store import records
 from quinion.servers.document_store.answers import Failed
-from quinion.servers.document_store.check import find_problems
+from quinion.servers.document_store.check import find_problems, name_originals
+from quinion.servers.document_store.citations import DocumentCitations
 from quinion.servers.document_store.records import CHUNKS, REGISTRY
 from quinion.servers.document_store.resources import add_resources
 from quinion.servers.document_store.tools import make_cli_tools, make_tools
+from quinion.servers.evidence.show import add_route, make_show_tool
 from quinion.servers.icons import draw_icon
 from quinion.servers.maintenance import fixed_collections, make_backup_tool, make_verify_tool
 
@@ -52,11 +54,12 @@ _ERROR_TYPES = {
 def build(engine: Engine) -> ContractServer:
     """Build the server on this engine."""
     ingestion = ApplicationIngestion(engine, records)
+    citations = DocumentCitations(engine)
     server = ContractServer(
         "document-store-mcp",
         title="Document Store",
         instructions=INSTRUCTIONS,
-        tools=make_tools(engine, ingestion),
+        tools=make_tools(engine, ingestion, citations),
         unlisted=[
             *make_cli_tools(engine, ingestion),
             make_backup_tool(engine),
@@ -64,14 +67,18 @@ def build(engine: Engine) -> ContractServer:
                 engine,
                 fixed_collections(CHUNKS, REGISTRY),
                 partial(find_problems, engine),
+                name_originals=partial(name_originals, engine),
             ),
         ],
+        shown_by_app=("search_application_docs",),
+        app_tools=[make_show_tool(citations)],
         make_error=_make_error,
         icon=ICON,
         documents=REGISTRY,
         chunks=CHUNKS,
     )
-    add_resources(server, engine)
+    add_resources(server, engine, citations)
+    add_route(server, NAME, citations)
     return server
 
 

@@ -15,8 +15,9 @@ from quinion.model.document_type import DocumentType
 from quinion.model.record import Hit, Metadata, Record
 from quinion.servers.base import Answer, FilterWarning
 from quinion.servers.document_store.records import title_of
+from quinion.servers.evidence.citations import OptionalEvidence
 from quinion.servers.invisible_text import HiddenText, Warnings, warn
-from quinion.servers.search_mode import OptionalMatch, WordMatch
+from quinion.servers.search_mode import MergedChunks, OptionalMatch, OptionalMerged, WordMatch
 
 Title = Annotated[
     str,
@@ -135,6 +136,8 @@ class Result(BaseModel):
     relevance_score: float
     metadata: ChunkMetadata
     match: OptionalMatch = None
+    merged: OptionalMerged = None
+    evidence: OptionalEvidence = None
 
     @classmethod
     def of(cls, hit: Hit, document: Metadata) -> "Result":
@@ -155,6 +158,7 @@ class Result(BaseModel):
                 }
             ),
             match=WordMatch.of(hit),
+            merged=MergedChunks.of(hit),
         )
 
 
@@ -241,6 +245,29 @@ class StoredDocuments(BaseModel):
     document_count: int
     documents: list[Stored]
     next_document: int | None = None
+
+
+class StoredPage(BaseModel):
+    """A part of the stored documents, newest first, and whether there are more."""
+
+    documents: list[Stored]
+    has_more: bool
+
+
+class StoredChunk(BaseModel):
+    """A chunk of a document: its id, its place and whether its pages have hidden text."""
+
+    chunk_id: str
+    chunk_index: int
+    pages: list[int]
+    char_count: int
+    hidden_text: HiddenText = False
+
+
+class StoredChunks(BaseModel):
+    """The chunks of a document."""
+
+    chunks: list[StoredChunk]
 
 
 class Deleted(BaseModel):

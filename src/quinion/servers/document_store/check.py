@@ -1,6 +1,7 @@
 """Consistency check of the registry and the chunks."""
 
 from collections import defaultdict
+from collections.abc import Mapping
 
 from quinion.engine import Engine
 from quinion.servers.document_store.records import CHUNKS, REGISTRY
@@ -29,3 +30,9 @@ async def _find_incomplete(engine: Engine) -> dict[str, str]:
         for id_, found in indices.items()
         if id_ not in listed
     }
+
+
+async def name_originals(engine: Engine) -> Mapping[str, str]:
+    """Map the hashes of the documents' files to the documents' ids."""
+    documents = await engine.collections.get(REGISTRY)
+    return {str(one.metadata["file_hash"]): one.id for one in documents}

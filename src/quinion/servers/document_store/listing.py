@@ -8,7 +8,7 @@ from difflib import get_close_matches
 from quinion.engine import Engine
 from quinion.errors import DocumentMissing, InvalidInput
 from quinion.model.document_type import DocumentType
-from quinion.model.record import Hit, Metadata
+from quinion.model.record import Hit, Metadata, is_flagged
 from quinion.servers.base import SHOWN_CHARACTERS, SHOWN_NAMES
 from quinion.servers.document_store.answers import (
     Application,
@@ -16,9 +16,12 @@ from quinion.servers.document_store.answers import (
     Listed,
     Listing,
     Stored,
+    StoredChunk,
+    StoredChunks,
     StoredDocuments,
+    StoredPage,
 )
-from quinion.servers.document_store.records import REGISTRY
+from quinion.servers.document_store.records import CHUNKS, REGISTRY
 from quinion.servers.response_size import how_many_fit
 from quinion.store.base import Selector
 from quinion.store.filters import all_of
@@ -96,6 +99,48 @@ async def list_stored(
         documents=rest[:count],
         next_document=from_document + count if count < len(rest) else None,
     )
+
+
+async def page_stored(
+    engine: Engine,
+    application_ref: str | None,
+    document_type: str | None,
+    file_path: str | None,
+    offset: int,
+    limit: int,
+) -> StoredPage:
+    """List a part of the documents, newest first; the cost does not depend on their number."""
+    where = all_of(
+        {"application_ref": check_ref(application_ref)} if application_ref is not None else None,
+        {"document_type": check_type(document_type)} if document_type is not None else None,
+        {"file_path": file_path} if file_path is not None else None,
+    )
+    found = await engine.collections.get_newest(REGISTRY, offset, limit + 1, where)
+    documents = [Stored.of(one) for one in found[:limit]]
+    return StoredPage(documents=documents, has_more=len(found) > limit)
+
+
+async def list_chunks(engine: Engine, document_id: str) -> StoredChunks:
+    """List the chunks of a document in its order.
+
+    Raises:
+        DocumentMissing: the id is not in the registry.
+    """
+    if not await engine.collections.get(REGISTRY, ids=[document_id]):
+        raise DocumentMissing(f"Document not found: {document_id}")
+    records = await engine.collections.get(CHUNKS, where={"document_id": document_id})
+    chunks = [
+        StoredChunk(
+            chunk_id=one.id,
+            chunk_index=int(one.metadata["chunk_index"]),
+            pages=[int(page) for page in str(one.metadata["page_numbers"]).split(",")],
+            char_count=len(one.text),
+            hidden_text=is_flagged(one.metadata),
+        )
+        for one in records
+    ]
+    chunks.sort(key=lambda chunk: chunk.chunk_index)
+    return StoredChunks(chunks=chunks[: how_many_fit(chunks)])
 
 
 async def show_stored(engine: Engine, document_id: str) -> Stored:

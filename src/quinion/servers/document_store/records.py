@@ -6,11 +6,14 @@ from pathlib import Path
 
 from quinion.ingest.applications import IngestedDocument
 from quinion.model.chunk import Chunk
+from quinion.model.page import PAGE_SPANS, format_spans
 from quinion.model.record import Metadata, Record, flag
+from quinion.search.merge import Merging
 from quinion.store.base import Selector
 
 CHUNKS = "application_docs"
 REGISTRY = "document_registry"
+MERGING = Merging(document=("document_id",), overlap=True)
 
 MIN_PREFIX_LENGTH = 6
 
@@ -42,9 +45,9 @@ def select_document(document_id: str) -> list[Selector]:
 def chunk_records(document: IngestedDocument, text: str, chunks: Sequence[Chunk]) -> list[Record]:
     """Build the stored records of a document's chunks.
 
-    `char_start`, `gap_before`, `page_breaks` and the hidden-text flag are additions to the
-    contract. The first two allow the text to be reassembled without overlaps, the third to split
-    it by page.
+    `char_start`, `gap_before`, `page_breaks`, `page_spans` and the hidden-text flag are additions
+    to the contract. The first two allow the text to be reassembled without overlaps, the third to
+    split it by page, the fourth to find the chunk on its pages.
     """
     chunk_ends = [0, *(chunk.end for chunk in chunks)]
     return [
@@ -65,6 +68,7 @@ def chunk_records(document: IngestedDocument, text: str, chunks: Sequence[Chunk]
                 "char_start": chunk.start,
                 "gap_before": text[end_before : chunk.start],
                 **_note_breaks(chunk),
+                PAGE_SPANS: format_spans(chunk.page_spans(text)),
                 **flag(chunk.has_hidden),
             },
         )

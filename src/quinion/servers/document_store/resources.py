@@ -13,9 +13,11 @@ from quinion.servers.base import ContractServer, Name
 from quinion.servers.completions import complete_by
 from quinion.servers.document_store import prompts
 from quinion.servers.document_store.answers import Applications, Listed, Listing
+from quinion.servers.document_store.citations import PAGE, DocumentCitations
 from quinion.servers.document_store.document_text import Selection, read_text
 from quinion.servers.document_store.listing import check_type, list_applications, list_documents
-from quinion.servers.document_store.records import REGISTRY
+from quinion.servers.document_store.records import CHUNKS, REGISTRY
+from quinion.servers.evidence.show import name_places, read_page
 from quinion.servers.invisible_text import note
 from quinion.servers.resources import MAX_LISTED, add_continuation, fill_uri
 
@@ -26,7 +28,7 @@ DOCUMENT = "documents://document/{document_id}{?from_chunk}"
 Offset = Annotated[int, Field(ge=0)]
 
 
-def add_resources(server: ContractServer, engine: Engine) -> None:
+def add_resources(server: ContractServer, engine: Engine, citations: DocumentCitations) -> None:
     """Register the resources, the prompt and their completions."""
 
     @server.resource(
@@ -76,6 +78,15 @@ def add_resources(server: ContractServer, engine: Engine) -> None:
             following = fill_uri(DOCUMENT, document_id=document_id, from_chunk=part.next_chunk)
         return add_continuation(note(part.text, part.hidden_text), following)
 
+    @server.resource(
+        PAGE,
+        title="Page of a document",
+        description="A page as an image, with the passage of a chunk marked.",
+        mime_type="image/png",
+    )
+    async def page(document_id: str, number: str, chunk: str | None = None) -> bytes:
+        return await read_page(citations, document_id, number, chunk)
+
     _add_prompt(server)
     _add_names(server, engine)
 
@@ -102,11 +113,14 @@ def _add_names(server: ContractServer, engine: Engine) -> None:
         documents.sort(key=lambda document: document.ingested_at, reverse=True)
         return [_to_resource(document) for document in documents[:MAX_LISTED]]
 
-    async def find_names(argument: str, _: Mapping[str, str]) -> Iterable[str]:
+    async def find_names(argument: str, chosen: Mapping[str, str]) -> Iterable[str]:
         if argument == "document_type":
             return list(DocumentType)
         if argument == "document_id":
             return sorted(record.id for record in await engine.collections.get(REGISTRY))
+        if argument in {"number", "chunk"} and (document_id := chosen.get("document_id")):
+            chunks = await engine.collections.get(CHUNKS, where={"document_id": document_id})
+            return name_places(chunks, argument)
         if argument == "application_ref":
             records = await engine.collections.get(REGISTRY)
             return sorted({str(record.metadata["application_ref"]) for record in records})

@@ -7,6 +7,7 @@ from typing import Annotated
 
 from mcp.server.mcpserver import Context
 from mcp.server.mcpserver.tools import Tool
+from mcp.types import CallToolResult
 from pydantic import Field
 
 from quinion.engine import Engine
@@ -29,10 +30,13 @@ from quinion.servers.document_store.answers import (
     Result,
     SearchAnswer,
     Stored,
+    StoredChunks,
     StoredDocuments,
+    StoredPage,
     TextAnswer,
     describe_outcome,
 )
+from quinion.servers.document_store.citations import DocumentCitations
 from quinion.servers.document_store.document_text import (
     MAX_CHARACTERS,
     Selection,
@@ -44,25 +48,36 @@ from quinion.servers.document_store.listing import (
     check_type,
     documents_of,
     hint_at_known,
+    list_chunks,
     list_documents,
     list_stored,
+    page_stored,
     show_stored,
     warn_of_types,
 )
-from quinion.servers.document_store.records import CHUNKS
+from quinion.servers.document_store.records import CHUNKS, MERGING
+from quinion.servers.evidence.citations import (
+    Images,
+    add_evidence,
+    answer_with_images,
+    ids_of,
+)
 from quinion.servers.response_size import how_many_fit
-from quinion.servers.search_mode import SearchMode, choose_mode
+from quinion.servers.search_mode import Merge, SearchMode, choose_mode
 from quinion.store.filters import all_of
 
 MAX_RESULTS = 1000
 MAX_TYPES = 100
+MAX_PAGE = 200
 
 ApplicationRef = Annotated[
     Name, Field(description='Planning application reference, e.g. "25/01178/REM".')
 ]
 
 
-def make_tools(engine: Engine, ingestion: ApplicationIngestion) -> list[Tool]:
+def make_tools(
+    engine: Engine, ingestion: ApplicationIngestion, citations: DocumentCitations
+) -> list[Tool]:
     """Create the tools on this engine."""
 
     async def ingest_document(
@@ -119,14 +134,17 @@ def make_tools(engine: Engine, ingestion: ApplicationIngestion) -> list[Tool]:
             Field(ge=1, description=f"How many results at the most; never over {MAX_RESULTS:,}."),
         ] = 10,
         mode: SearchMode = None,
-    ) -> SearchAnswer:
+        merge: Merge = False,
+        images: Images = 0,
+    ) -> Annotated[CallToolResult, SearchAnswer]:
         """Search the chunks of ingested documents by meaning, best match first.
 
         Set `mode` to hybrid for names, numbers, codes, references and quotations: it compares
         the words, too.
 
         Each result has its text, a relevance score from 0 to 1, and in its metadata the source
-        file and the page numbers to cite.
+        file and the page numbers to cite, and in `evidence` its place on the page. Set `images`
+        when the look of a passage matters (tables, plans, stamps), or to show it to the user.
         """
         where = all_of(
             {"application_ref": check_ref(application_ref)}
@@ -144,14 +162,17 @@ def make_tools(engine: Engine, ingestion: ApplicationIngestion) -> list[Tool]:
             min(max_results, MAX_RESULTS + 1),
             where,
             choose_mode(mode, engine.settings),
+            MERGING if merge else None,
         )
         documents = await documents_of(engine, found.hits)
         results = [
             Result.of(hit, documents.get(str(hit.record.metadata["document_id"]), {}))
             for hit in found.hits
         ]
+        ids = map(ids_of, found.hits)
+        passages = await add_evidence(citations, list(zip(results, ids, strict=True)))
         fitting = results[: min(how_many_fit(results), MAX_RESULTS)]
-        return SearchAnswer(
+        answer = SearchAnswer(
             Found(
                 query=query,
                 results_count=len(fitting),
@@ -163,6 +184,7 @@ def make_tools(engine: Engine, ingestion: ApplicationIngestion) -> list[Tool]:
                 else None,
             )
         )
+        return await answer_with_images(answer, citations, passages, images)
 
     async def get_document_text(
         document_id: Annotated[Name, Field(description='Document ID, e.g. "25_01178_REM_a1b2c3".')],
@@ -220,13 +242,27 @@ def make_tools(engine: Engine, ingestion: ApplicationIngestion) -> list[Tool]:
 
 
 def make_cli_tools(engine: Engine, ingestion: ApplicationIngestion) -> list[Tool]:
-    """Create the tools for `quinion document`, which are hidden from clients."""
+    """Create the tools for `quinion document` and the console, which are hidden from clients."""
 
     async def list_stored_documents(
         application_ref: Name | None = None, from_document: int = 0
     ) -> StoredDocuments:
         """List the documents of one application or of all."""
         return await list_stored(engine, application_ref, from_document)
+
+    async def page_documents(
+        application_ref: Name | None = None,
+        document_type: Name | None = None,
+        file_path: PathText | None = None,
+        offset: Annotated[int, Field(ge=0)] = 0,
+        limit: Annotated[int, Field(ge=1, le=MAX_PAGE)] = 50,
+    ) -> StoredPage:
+        """List a part of the documents, newest first."""
+        return await page_stored(engine, application_ref, document_type, file_path, offset, limit)
+
+    async def show_chunks(document_id: Name) -> StoredChunks:
+        """List the chunks of a document with their pages."""
+        return await list_chunks(engine, document_id)
 
     async def show_document(document_id: Name) -> Stored:
         """Describe one document."""
@@ -247,6 +283,8 @@ def make_cli_tools(engine: Engine, ingestion: ApplicationIngestion) -> list[Tool
 
     return [
         make_tool(list_stored_documents, title="List stored documents", read_only=True),
+        make_tool(page_documents, title="List a part of the documents", read_only=True),
+        make_tool(show_chunks, title="Show the chunks of a document", read_only=True),
         make_tool(show_document, title="Show a document", read_only=True),
         make_tool(remove_document, title="Delete a document", read_only=False, destructive=True),
         make_tool(reingest_document, title="Ingest a document again", read_only=False),

@@ -10,10 +10,17 @@ from quinion.engine import Engine
 from quinion.ingest.folders.folder_index import FolderIndex
 from quinion.servers.auth import Refusal
 from quinion.servers.base import ContractServer
-from quinion.servers.docvec.check import find_problems, list_collection_names, unlist_broken
+from quinion.servers.docvec.check import (
+    find_problems,
+    list_collection_names,
+    name_originals,
+    unlist_broken,
+)
+from quinion.servers.docvec.citations import FileCitations
 from quinion.servers.docvec.failures import refuse
 from quinion.servers.docvec.resources import add_resources
 from quinion.servers.docvec.tools import make_tools
+from quinion.servers.evidence.show import add_route, make_show_tool
 from quinion.servers.icons import draw_icon
 from quinion.servers.maintenance import make_verify_tool
 
@@ -47,25 +54,30 @@ def build(engine: Engine) -> ContractServer:
         ModelUnavailable: the embedding model is not installed.
     """
     index = FolderIndex(engine)
+    citations = FileCitations(index, engine.evidence)
     server = ContractServer(
         "docvec-mcp",
         title="DocVec",
         instructions=INSTRUCTIONS,
-        tools=make_tools(index),
+        tools=make_tools(index, citations),
         unlisted=[
             make_verify_tool(
                 engine,
                 partial(list_collection_names, index),
                 partial(find_problems, index),
                 partial(unlist_broken, index),
+                partial(name_originals, index),
             ),
         ],
+        shown_by_app=("search", "search_with_filters", "search_with_budget"),
+        app_tools=[make_show_tool(citations)],
         make_error=refuse,
         icon=ICON,
         documents=index.names.files,
         chunks=index.names.chunks,
     )
-    add_resources(server, index)
+    add_resources(server, index, citations)
+    add_route(server, NAME, citations)
     return server
 
 

@@ -10,10 +10,12 @@ from typing import Annotated, Generic, Literal, TypeVar
 
 from pydantic import BaseModel, Field, JsonValue
 
+from quinion.model.page import PAGE_SPANS
 from quinion.model.record import Hit, Scalar
 from quinion.servers.base import Answer, Truncated
+from quinion.servers.evidence.citations import OptionalEvidence
 from quinion.servers.invisible_text import Warnings
-from quinion.servers.search_mode import OptionalMatch, WordMatch
+from quinion.servers.search_mode import MergedChunks, OptionalMatch, OptionalMerged, WordMatch
 
 T = TypeVar("T")
 
@@ -106,6 +108,8 @@ class Result(BaseModel):
     metadata: dict[str, Scalar]
     token_count: int
     match: OptionalMatch = None
+    merged: OptionalMerged = None
+    evidence: OptionalEvidence = None
 
     @classmethod
     def of(cls, hit: Hit) -> "Result":
@@ -114,9 +118,10 @@ class Result(BaseModel):
             chunk_id=hit.record.id,
             content=hit.record.text,
             score=hit.score,
-            metadata=dict(hit.record.metadata),
+            metadata={k: v for k, v in hit.record.metadata.items() if k != PAGE_SPANS},
             token_count=int(hit.record.metadata["token_count"]),
             match=WordMatch.of(hit),
+            merged=MergedChunks.of(hit),
         )
 
 

@@ -1,6 +1,7 @@
 """Integrity check of DocVec: compares the list of files with the chunks, in every index."""
 
 from collections import defaultdict
+from collections.abc import Mapping
 
 from quinion.concurrency import in_thread
 from quinion.ingest.engine_resources import Resources
@@ -68,3 +69,12 @@ async def _find_broken(resources: Resources, collections: IndexCollections) -> d
         else:
             del broken[record.id]
     return broken
+
+
+async def name_originals(index: FolderIndex) -> Mapping[str, str]:
+    """Map the hashes of all indexed files to their paths."""
+    return {
+        str(record.metadata["doc_hash"]): record.id
+        for collections in await find_indexes(index)
+        for record in await index.resources.collections.get(collections.files)
+    }

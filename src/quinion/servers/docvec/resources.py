@@ -13,14 +13,16 @@ from quinion.servers.base import ContractServer, PathText, QueryText
 from quinion.servers.completions import complete_by
 from quinion.servers.docvec import prompts
 from quinion.servers.docvec.answers import Stats
+from quinion.servers.docvec.citations import PAGE, FileCitations
 from quinion.servers.docvec.index_contents import describe, read_file
+from quinion.servers.evidence.show import name_places, read_page
 from quinion.servers.resources import MAX_LISTED, add_continuation, fill_uri
 
 FILES = "docvec://files"
 FILE = "docvec://file/{path}{?from_chunk}"
 
 
-def add_resources(server: ContractServer, index: FolderIndex) -> None:
+def add_resources(server: ContractServer, index: FolderIndex, citations: FileCitations) -> None:
     """Register the resources, the prompt and their completions."""
 
     @server.resource(
@@ -46,6 +48,16 @@ def add_resources(server: ContractServer, index: FolderIndex) -> None:
             following = fill_uri(FILE, path=path, from_chunk=next_chunk)
         return add_continuation(text, following)
 
+    @server.resource(
+        PAGE,
+        title="Page of an indexed PDF",
+        description="A page as an image, with the passage of a chunk marked. The path is "
+        "percent-encoded, its slashes too.",
+        mime_type="image/png",
+    )
+    async def page(path: str, number: str, chunk: str | None = None) -> bytes:
+        return await read_page(citations, path, number, chunk)
+
     @server.prompt(title="Answer from a folder within a budget")
     def answer_from_folder(
         folder: Annotated[PathText, Field(description="The folder to answer from.")],
@@ -68,9 +80,13 @@ def _add_names(server: ContractServer, index: FolderIndex) -> None:
         lines.sort(key=lambda line: str(line.metadata["indexed_at"]), reverse=True)
         return [_listed(line) for line in lines[:MAX_LISTED]]
 
-    async def find_names(argument: str, _: Mapping[str, str]) -> Iterable[str]:
+    async def find_names(argument: str, chosen: Mapping[str, str]) -> Iterable[str]:
         if argument == "path":
             return sorted(await index.known())
+        if argument in {"number", "chunk"} and (path := chosen.get("path")):
+            where = index.names.chunks_of(path).where
+            chunks = await index.resources.collections.get(index.names.chunks, where=where)
+            return name_places(chunks, argument)
         if argument == "folder":
             return sorted({str(PurePath(path).parent) for path in await index.known()})
         return []

@@ -3,7 +3,6 @@
 Docstrings of the tools are their descriptions over MCP.
 """
 
-from collections.abc import Sequence
 from typing import Annotated, Any
 
 from mcp.server.mcpserver import (
@@ -14,6 +13,7 @@ from mcp.server.mcpserver import (
     Resolve,
 )
 from mcp.server.mcpserver.tools import Tool
+from mcp.types import CallToolResult
 from pydantic import BaseModel, BeforeValidator, Field
 from pydantic.config import JsonDict
 
@@ -22,8 +22,6 @@ from quinion.ingest.folders.folder_index import FolderIndex
 from quinion.ingest.folders.indexer import Indexer, RunResult
 from quinion.ingest.foreign_text import describe_foreign
 from quinion.ingest.progress import Progress
-from quinion.model.record import Mode
-from quinion.search.budget import select
 from quinion.servers.base import (
     Name,
     PathText,
@@ -41,19 +39,16 @@ from quinion.servers.docvec.answers import (
     DeletedFile,
     DeleteFileAnswer,
     FileError,
-    Found,
-    FoundWithinBudget,
     IndexDirectoryAnswer,
     IndexedDirectory,
     IndexedFile,
     IndexFileAnswer,
-    Result,
     SearchAnswer,
     SkippedFile,
     StatsAnswer,
 )
+from quinion.servers.docvec.citations import FileCitations
 from quinion.servers.docvec.failures import (
-    BudgetExceeded,
     ConfirmationRequired,
     answer,
     answer_about,
@@ -61,14 +56,18 @@ from quinion.servers.docvec.failures import (
     folder_file_failure,
     search_failure,
 )
-from quinion.servers.docvec.filters import read_filters
 from quinion.servers.docvec.index_contents import describe
-from quinion.servers.docvec.search import find_chunks
+from quinion.servers.docvec.search import (
+    MAX_RESULTS,
+    add_citations,
+    search_chunks,
+    search_within,
+)
+from quinion.servers.evidence.citations import Images
 from quinion.servers.invisible_text import warn, warn_of_files
 from quinion.servers.response_size import how_many_fit
-from quinion.servers.search_mode import SearchMode
+from quinion.servers.search_mode import Merge, SearchMode
 
-MAX_RESULTS = 50
 MAX_IDS = 10_000
 
 
@@ -118,7 +117,7 @@ Limit = Annotated[
 Query = Annotated[QueryText, Field(description="What to look for, in natural language.")]
 
 
-def make_tools(index: FolderIndex) -> list[Tool]:
+def make_tools(index: FolderIndex, citations: FileCitations) -> list[Tool]:
     """Make the tools of an index."""
     indexer = Indexer(index)
 
@@ -149,16 +148,24 @@ def make_tools(index: FolderIndex) -> list[Tool]:
         work = _index_directory(indexer, dir_path, recursive, report_to(ctx))
         return IndexDirectoryAnswer(await answer_about(dir_path, work))
 
-    async def search(query: Query, n_results: Limit = 5, mode: SearchMode = None) -> SearchAnswer:
+    async def search(
+        query: Query,
+        n_results: Limit = 5,
+        mode: SearchMode = None,
+        merge: Merge = False,
+        images: Images = 0,
+    ) -> Annotated[CallToolResult, SearchAnswer]:
         """Search the indexed documents by meaning, best match first.
 
         Set `mode` to hybrid for names, numbers, codes and quotations: it compares the words, too.
 
         Each result has its content, a score from 0 to 1, and in its metadata the source file
-        and the page, lines or heading to cite.
+        and the page, lines or heading to cite. Results from PDFs have their place on the page in
+        `evidence`; set `images` to look at it, or to show it to the user.
         """
-        work = _search(index, query, n_results, None, mode)
-        return SearchAnswer(await answer(work, search_failure))
+        work = search_chunks(index, query, n_results, None, mode, merge=merge)
+        found = SearchAnswer(await answer(work, search_failure))
+        return await add_citations(found, citations, images)
 
     async def search_with_filters(
         query: Query,
@@ -174,7 +181,9 @@ def make_tools(index: FolderIndex) -> list[Tool]:
         ] = None,
         n_results: Limit = 5,
         mode: SearchMode = None,
-    ) -> SearchAnswer:
+        merge: Merge = False,
+        images: Images = 0,
+    ) -> Annotated[CallToolResult, SearchAnswer]:
         """Search only the chunks that meet conditions on their metadata.
 
         Fields: source_file, file_format (markdown, pdf, text, code; also docx, pptx, html, epub,
@@ -182,8 +191,9 @@ def make_tools(index: FolderIndex) -> list[Tool]:
         page_number, page_position (start, middle, end); class_name, function_name, start_line,
         end_line; slide; sheet, start_row, end_row; message.
         """
-        work = _search(index, query, n_results, filters, mode)
-        return SearchAnswer(await answer(work, search_failure))
+        work = search_chunks(index, query, n_results, filters, mode, merge=merge)
+        found = SearchAnswer(await answer(work, search_failure))
+        return await add_citations(found, citations, images)
 
     async def search_with_budget(
         query: Query,
@@ -191,13 +201,16 @@ def make_tools(index: FolderIndex) -> list[Tool]:
             int, Field(ge=1, description="How many tokens the results may have together.")
         ] = 3000,
         mode: SearchMode = None,
-    ) -> BudgetAnswer:
+        merge: Merge = False,
+        images: Images = 0,
+    ) -> Annotated[CallToolResult, BudgetAnswer]:
         """Search, and return the best results that fit into a number of tokens.
 
         The fifty best are looked at; one that does not fit is passed over for smaller ones.
         """
-        work = _search_within(index, query, max_tokens, mode)
-        return BudgetAnswer(await answer(work, search_failure))
+        work = search_within(index, query, max_tokens, mode, merge=merge)
+        found = BudgetAnswer(await answer(work, search_failure))
+        return await add_citations(found, citations, images)
 
     async def delete_chunks(ids: Ids) -> DeleteChunksAnswer:
         """Delete single chunks by their ids. Ids that are not in the index are ignored."""
@@ -323,52 +336,6 @@ def _file_error(run: RunResult, position: int) -> FileError:
     return FileError(
         file_path=path, error=failed.error, error_code=failed.error_code, reason=error.message
     )
-
-
-async def _search(
-    index: FolderIndex, query: str, limit: int, filters: dict[str, Any] | None, mode: Mode | None
-) -> Found:
-    wanted = min(limit, MAX_RESULTS + 1)
-    found = await find_chunks(index, query, wanted, read_filters(filters), mode)
-    results = [Result.of(hit) for hit in found.hits[:MAX_RESULTS]]
-    fitting = results[: how_many_fit(results)]
-    return Found(
-        results=fitting,
-        total_tokens=_tokens(fitting),
-        query_embedding_time=found.embedding_s,
-        search_time=found.search_s,
-        results_omitted=len(results) - len(fitting),
-        truncated=len(found.hits) > MAX_RESULTS,
-    )
-
-
-async def _search_within(
-    index: FolderIndex, query: str, budget: int, mode: Mode | None
-) -> FoundWithinBudget:
-    found = await find_chunks(index, query, MAX_RESULTS, mode=mode)
-    sizes = [int(hit.record.metadata["token_count"]) for hit in found.hits]
-    selection = select(found.hits, sizes, budget)
-    if sizes and not selection.hits:
-        raise BudgetExceeded(
-            f"Token budget too small: the smallest result has {min(sizes)} tokens, and "
-            f"max_tokens is {budget}. Increase max_tokens."
-        )
-    results = [Result.of(hit) for hit in selection.hits]
-    fitting = results[: how_many_fit(results)]
-    return FoundWithinBudget(
-        results=fitting,
-        total_tokens=_tokens(fitting),
-        budget_utilized=round(_tokens(fitting) / budget, 2),
-        truncated=len(selection.hits) < len(found.hits),
-        truncated_count=len(found.hits) - len(selection.hits),
-        query_embedding_time=found.embedding_s,
-        search_time=found.search_s,
-        results_omitted=len(results) - len(fitting),
-    )
-
-
-def _tokens(results: Sequence[Result]) -> int:
-    return sum(result.token_count for result in results)
 
 
 async def _delete_chunks(index: FolderIndex, ids: list[str]) -> DeletedChunks:

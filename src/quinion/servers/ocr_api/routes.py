@@ -21,8 +21,10 @@ from starlette.routing import Route
 
 from quinion.errors import QuinionError
 from quinion.ingest.markdown import MarkdownReader
+from quinion.servers.http import make_metrics_route
 from quinion.servers.ocr_api.answers import OcrOptions, write_answer
 from quinion.servers.ocr_api.auth import SIGNED_PREFIX
+from quinion.servers.ocr_api.calls import CLIENT_CLOSED_REQUEST
 from quinion.servers.ocr_api.problems import (
     Problem,
     answer_engine_error,
@@ -34,12 +36,11 @@ from quinion.servers.ocr_api.problems import (
     too_large,
 )
 from quinion.servers.ocr_api.uploads import MAX_BYTES, PREFIX, Files, StoredFile
+from quinion.telemetry.metrics import Source
 
 MAX_REQUEST = 128 << 20
 """Maximum size of a request that contains its document; larger documents must be uploaded."""
 MAX_HOURS = 168
-CLIENT_CLOSED_REQUEST = 499
-"""Non-standard status for a disconnected client; it appears only in logs."""
 MAX_PAGES_TEXT = 10_000
 MAX_PAGES = 5_000
 
@@ -96,12 +97,13 @@ class OcrRequest(BaseModel):
         return None
 
 
-def make_routes(files: Files, reader: MarkdownReader) -> Starlette:
+def make_routes(files: Files, reader: MarkdownReader, metrics: Source) -> Starlette:
     """Build the app with all routes."""
     api = _Api(files, reader)
     return Starlette(
         routes=[
             Route("/health", _health),
+            make_metrics_route(metrics),
             Route("/v1/files", api.upload, methods=["POST"]),
             Route("/v1/files/{file_id}", api.describe),
             Route("/v1/files/{file_id}", api.delete, methods=["DELETE"]),

@@ -13,11 +13,13 @@ from quinion.errors import ExtractionFailed, FileMissing, FileUnreadable, ToolMi
 from quinion.ingest.policies import KnowledgeBase
 from quinion.servers.auth import Refusal
 from quinion.servers.base import ContractServer
+from quinion.servers.evidence.show import add_route, make_show_tool
 from quinion.servers.icons import draw_icon
 from quinion.servers.maintenance import fixed_collections, make_verify_tool
 from quinion.servers.policy_kb import records
 from quinion.servers.policy_kb.answers import Failed
-from quinion.servers.policy_kb.check import find_problems, repair
+from quinion.servers.policy_kb.check import find_problems, name_originals, repair
+from quinion.servers.policy_kb.citations import PolicyCitations
 from quinion.servers.policy_kb.records import CHUNKS
 from quinion.servers.policy_kb.resources import add_resources
 from quinion.servers.policy_kb.tools import make_cli_tools, make_tools
@@ -62,15 +64,16 @@ def build(engine: Engine) -> ContractServer:
     """Build the server on this engine.
 
     Raises:
-        BadSetting: REDIS_URL is not a Redis URL.
+        BadSetting: REDIS_URL or QUINION_DATABASE_URL is not a valid address.
         RegistryUnavailable: the registry's file cannot be opened.
     """
     knowledge = open_knowledge(engine)
+    citations = PolicyCitations(knowledge, engine.evidence)
     server = ContractServer(
         "policy-kb-mcp",
         title="Policy KB",
         instructions=INSTRUCTIONS,
-        tools=make_tools(knowledge),
+        tools=make_tools(knowledge, citations),
         unlisted=[
             *make_cli_tools(knowledge),
             make_verify_tool(
@@ -78,20 +81,26 @@ def build(engine: Engine) -> ContractServer:
                 fixed_collections(CHUNKS),
                 partial(find_problems, knowledge),
                 partial(repair, knowledge),
+                partial(name_originals, knowledge),
             ),
         ],
+        shown_by_app=("search_policy", "get_policy_section"),
+        app_tools=[make_show_tool(citations)],
         make_error=_make_error,
         icon=ICON,
         chunks=CHUNKS,
     )
-    add_resources(server, knowledge)
+    add_resources(server, knowledge, citations)
+    add_route(server, NAME, citations)
     return server
 
 
 def open_knowledge(engine: Engine) -> KnowledgeBase:
     """Open the knowledge base of the engine's home. Raises the same errors as `build`."""
     home = engine.settings.home
-    registry = open_registry(home / REGISTRY_FILE, engine.settings.redis_url)
+    registry = open_registry(
+        home / REGISTRY_FILE, engine.settings.redis_url, engine.settings.database
+    )
     engine.at_close(registry.close)
     return KnowledgeBase(engine, registry, records)
 

@@ -13,9 +13,10 @@ from quinion.model.comparison import Row
 from quinion.model.policy import Policy, Revision, RevisionStatus
 from quinion.model.record import Hit
 from quinion.servers.base import Answer, FilterWarning
+from quinion.servers.evidence.citations import OptionalEvidence
 from quinion.servers.invisible_text import HiddenText, Warnings
 from quinion.servers.policy_kb.changes import NamedRevision, RevisionChanges, SectionComparison
-from quinion.servers.search_mode import OptionalMatch, WordMatch
+from quinion.servers.search_mode import MergedChunks, OptionalMatch, OptionalMerged, WordMatch
 
 
 def _is_missing(value: object) -> bool:
@@ -43,6 +44,8 @@ class Result(BaseModel):
     page_number: int
     hidden_text: HiddenText = False
     match: OptionalMatch = None
+    merged: OptionalMerged = None
+    evidence: OptionalEvidence = None
 
     @classmethod
     def of(cls, hit: Hit) -> "Result":
@@ -53,6 +56,7 @@ class Result(BaseModel):
                 "text": hit.record.text,
                 "relevance_score": hit.score,
                 "match": WordMatch.of(hit),
+                "merged": MergedChunks.of(hit),
                 **hit.record.metadata,
             }
         )
@@ -98,6 +102,7 @@ class Section(BaseModel):
         "of the call that goes on from here; null when this is the end.",
     )
     hidden_text: HiddenText = False
+    evidence: OptionalEvidence = None
     comparison: SectionComparison | None = Field(
         default=None,
         exclude_if=_is_missing,
@@ -210,6 +215,21 @@ class Compared(BaseModel):
     after: NamedRevision
     rows: list[Row]
     next_row: int | None
+
+
+class OutlinedSection(BaseModel):
+    """A section in an outline: its reference, its depth from 1 on and its first page."""
+
+    ref: str
+    depth: int
+    page: int
+
+
+class Outline(NamedRevision):
+    """The sections of a revision in document order, as many as fit."""
+
+    status: Literal["success"] = "success"
+    sections: list[OutlinedSection]
 
 
 class Followed(BaseModel):

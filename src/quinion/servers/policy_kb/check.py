@@ -1,7 +1,7 @@
 """Consistency check and repair of the registry and the stored chunks."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from quinion.concurrency import in_thread
 from quinion.ingest.policies import Key, KnowledgeBase
@@ -87,3 +87,13 @@ async def _repair_revision(
             f"{len(records)}. Ingest it again"
         )
     return repaired
+
+
+async def name_originals(knowledge: KnowledgeBase) -> Mapping[str, str]:
+    """Map the hashes of the revisions' files to the revisions."""
+    chunks = (record.metadata for record in await knowledge.resources.collections.get(CHUNKS))
+    return {
+        str(data["file_hash"]): f"{data['source']} {data['revision_id']}"
+        for data in chunks
+        if "file_hash" in data
+    }

@@ -15,6 +15,7 @@ from quinion.search.query import check_query
 from quinion.servers.base import SHOWN_CHARACTERS, SHOWN_NAMES
 from quinion.servers.policy_kb.records import (
     CHUNKS,
+    MERGING,
     filter_drafts,
     filter_in_force,
     filter_sources,
@@ -30,6 +31,8 @@ async def search(
     day: date | None,
     revision_id: str | None = None,
     mode: Mode = Mode.SEMANTIC,
+    *,
+    merge: bool = False,
 ) -> list[Hit]:
     """Search chunks by meaning, by words, or by both.
 
@@ -53,10 +56,17 @@ async def search(
     elif any(revision.draft for revisions in by_source.values() for revision in revisions):
         where = all_of(where, filter_drafts())
     resources = knowledge.resources
-    nearest = await modes.search(
-        resources.collections, resources.embedder, CHUNKS, query, limit, where, mode
+    found_hits = await modes.search(
+        resources.collections,
+        resources.embedder,
+        CHUNKS,
+        query,
+        limit,
+        where,
+        mode,
+        MERGING if merge else None,
     )
-    return nearest.hits
+    return found_hits.hits
 
 
 async def _check_readable(knowledge: KnowledgeBase, sources: Sequence[str]) -> None:
@@ -116,9 +126,13 @@ async def find_in_force(knowledge: KnowledgeBase, source: str, day: date) -> Rev
     if found.unready:
         why = f" {found.unready.revision_id} has that day, and its text is not ingested."
     raise RevisionMissing(
-        f"No text of {source} was in force on {day} ({found.reason}).{why} "
-        "list_policy_revisions lists the dates of each."
+        f"No text of {source} was in force on {day} ({found.reason}).{why}{_list(revisions)}"
     )
+
+
+def _list(revisions: Sequence[Revision]) -> str:
+    listed = ", ".join(f"{one.revision_id} ({one.period})" for one in newest_first(revisions))
+    return f" Its revisions: {listed}." if listed else ""
 
 
 async def find_named(knowledge: KnowledgeBase, source: str, name: str) -> Revision:
@@ -136,7 +150,9 @@ async def find_named(knowledge: KnowledgeBase, source: str, name: str) -> Revisi
 async def find_pair(
     knowledge: KnowledgeBase, source: str, before: str | None, after: str | None
 ) -> tuple[Revision, Revision]:
-    """Find two revisions to compare, by ids or dates; those left out are the newest with a text.
+    """Find two revisions to compare, by ids or dates.
+
+    Those left out are the newest with a text, drafts as well.
 
     Raises:
         PolicyMissing, RevisionMissing: there is no such policy or revision.
@@ -144,7 +160,7 @@ async def find_pair(
     """
     registry = await knowledge.registry()
     listed = await in_thread(registry.list_revisions, source)
-    ready = [one for one in newest_first(listed) if one.is_ready and one.chunk_count]
+    ready = [one for one in newest_first(listed) if one.chunk_count and (one.is_ready or one.draft)]
     later = await find_named(knowledge, source, after) if after else next(iter(ready), None)
     if before:
         earlier: Revision | None = await find_named(knowledge, source, before)
@@ -152,7 +168,7 @@ async def find_pair(
         earlier = next((one for one in ready if one != later), None)
     if earlier is None or later is None:
         raise RevisionMissing(
-            f"{source} has {len(ready)} revisions with a text, and a comparison needs two. "
-            "list_policy_revisions lists them; ingest_policy_revision ingests a text."
+            f"A comparison needs two revisions with a text, and {source} has {len(ready)}. "
+            "Ingest the text of another one."
         )
     return earlier, later

@@ -6,13 +6,16 @@ from datetime import date
 
 from quinion.ingest.policies import Key
 from quinion.model.dates import OPEN_END, date_to_int, end_to_int
+from quinion.model.page import PAGE_SPANS, format_spans, parse_spans
 from quinion.model.policy import Policy, Revision
 from quinion.model.record import Metadata, Record, flag, is_flagged
 from quinion.model.section import SectionChunk
+from quinion.search.merge import Merging
 from quinion.store.base import Selector
 from quinion.store.filters import Where, all_of, any_of
 
 CHUNKS = "policy_docs"
+MERGING = Merging(document=("source", "revision_id"), overlap=True)
 
 NEVER = 0
 """The `effective_to` of a draft's chunks."""
@@ -73,20 +76,19 @@ def filter_sources(sources: Sequence[str]) -> Where:
 
 
 def chunk_records(
-    policy: Policy, revision: Revision, chunks: Sequence[SectionChunk]
+    policy: Policy, revision: Revision, chunks: Sequence[SectionChunk], file_hash: str
 ) -> list[Record]:
     """Build the stored records of a revision's chunks.
 
     The keys after `chunk_index` are additions to the contract. They allow complete sections to be
     reassembled without overlaps, and without the text below a bare heading: `own_chars` is the
-    length of the heading. The last one is the hidden-text flag.
+    length of the heading, `page_spans` are the places of the chunk on its pages, and `file_hash` is
+    the hash of the file. The last one is the hidden-text flag.
     """
     from_registry = registry_metadata(revision)
     return [
         Record(
-            id="__".join(
-                (policy.source, revision.revision_id, _slugify(chunk.ref), f"{chunk.index:03d}")
-            ),
+            id=chunk_id(policy.source, revision.revision_id, chunk),
             text=chunk.found_text,
             metadata={
                 "source": policy.source,
@@ -101,6 +103,8 @@ def chunk_records(
                 "section_index": chunk.section_index,
                 "char_start": chunk.start,
                 **({"own_chars": len(chunk.text)} if chunk.below else {}),
+                PAGE_SPANS: format_spans(chunk.page_spans),
+                "file_hash": file_hash,
                 **flag(chunk.has_hidden),
             },
         )
@@ -127,7 +131,13 @@ def to_chunk(record: Record) -> SectionChunk:
         start=start,
         end=start + len(text),
         has_hidden=is_flagged(data),
+        page_spans=parse_spans(str(data.get(PAGE_SPANS, ""))),
     )
+
+
+def chunk_id(source: str, revision_id: str, chunk: SectionChunk) -> str:
+    """Return the id of a chunk, as the contract prescribes it."""
+    return f"{source}__{revision_id}__{_slugify(chunk.ref)}__{chunk.index:03d}"
 
 
 def _slugify(section_ref: str) -> str:

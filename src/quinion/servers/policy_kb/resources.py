@@ -11,11 +11,14 @@ from quinion.model.dates import parse_date
 from quinion.model.policy import Revision
 from quinion.servers.base import ContractServer, Name, QueryText
 from quinion.servers.completions import complete_by
+from quinion.servers.evidence.show import name_places, read_page
 from quinion.servers.invisible_text import note
 from quinion.servers.policy_kb import prompts
 from quinion.servers.policy_kb.answers import Policies, PolicyEntry, Revisions, Section
+from quinion.servers.policy_kb.citations import PAGE, PolicyCitations
 from quinion.servers.policy_kb.listing import find_revisions, list_policies, list_revisions
 from quinion.servers.policy_kb.lookup import find_in_force, find_revision
+from quinion.servers.policy_kb.records import CHUNKS, select_revision
 from quinion.servers.policy_kb.section import list_sections, read_section
 from quinion.servers.policy_kb.whole_comparison import write_comparison
 from quinion.servers.resources import add_continuation, fill_uri
@@ -31,7 +34,9 @@ Date = Annotated[Name, Field(description="YYYY-MM-DD.")]
 Source = Annotated[Name, Field(description="Policy source slug, e.g. NPPF.")]
 
 
-def add_resources(server: ContractServer, knowledge: KnowledgeBase) -> None:
+def add_resources(
+    server: ContractServer, knowledge: KnowledgeBase, citations: PolicyCitations
+) -> None:
     """Register the resources, the prompts and their completions."""
 
     @server.resource(
@@ -64,7 +69,9 @@ def add_resources(server: ContractServer, knowledge: KnowledgeBase) -> None:
         source: str, section_ref: str, date: str | None = None, from_part: Offset = 0
     ) -> str:
         revision = await _find(knowledge, source, date)
-        part = await read_section(knowledge, source, section_ref, revision.revision_id, from_part)
+        part, _ = await read_section(
+            knowledge, source, section_ref, revision.revision_id, from_part
+        )
         names = {"source": source, "section_ref": section_ref, **({"date": date} if date else {})}
         return _format_section(part, revision, SECTION, names)
 
@@ -80,9 +87,18 @@ def add_resources(server: ContractServer, knowledge: KnowledgeBase) -> None:
         source: str, revision_id: str, section_ref: str, from_part: Offset = 0
     ) -> str:
         revision = await find_revision(knowledge, source, revision_id)
-        part = await read_section(knowledge, source, section_ref, revision_id, from_part)
+        part, _ = await read_section(knowledge, source, section_ref, revision_id, from_part)
         names = {"source": source, "revision_id": revision_id, "section_ref": section_ref}
         return _format_section(part, revision, REVISION_SECTION, names)
+
+    @server.resource(
+        PAGE,
+        title="Page of a revision",
+        description="A page as an image, with the passage of a chunk marked.",
+        mime_type="image/png",
+    )
+    async def page(source: str, revision_id: str, number: str, chunk: str | None = None) -> bytes:
+        return await read_page(citations, f"{source} {revision_id}", number, chunk)
 
     _add_comparison(server, knowledge)
     _add_prompts(server)
@@ -126,7 +142,7 @@ def _add_names(server: ContractServer, knowledge: KnowledgeBase) -> None:
             return [start.isoformat() for start in starts]
         if argument == "section_ref":
             return await _section_refs(knowledge, source, chosen)
-        return []
+        return await _places(knowledge, source, chosen.get("revision_id", ""), argument)
 
     server.add_listing(listed)
     complete_by(server, find_names)
@@ -165,6 +181,17 @@ async def _find(knowledge: KnowledgeBase, source: str, date: str | None) -> Revi
     if date is None:
         return await find_revision(knowledge, source, None)
     return await find_in_force(knowledge, source, parse_date(date))
+
+
+async def _places(
+    knowledge: KnowledgeBase, source: str, revision_id: str, argument: str
+) -> list[str]:
+    """List the pages or the chunks of a revision, whichever the argument is."""
+    if argument not in {"number", "chunk"}:
+        return []
+    where = select_revision(source, revision_id).where
+    chunks = await knowledge.resources.collections.get(CHUNKS, where=where)
+    return name_places(chunks, argument)
 
 
 async def _section_refs(

@@ -11,9 +11,10 @@ from quinion.errors import InvalidInput, PolicyMissing, RevisionMissing, Section
 from quinion.ingest.policies import KnowledgeBase
 from quinion.model.policy import Revision
 from quinion.model.section import SectionChunk
-from quinion.servers.policy_kb.answers import Section
-from quinion.servers.policy_kb.lookup import find_revision
-from quinion.servers.policy_kb.records import CHUNKS, select_revision, to_chunk
+from quinion.servers.policy_kb.answers import Outline, OutlinedSection, Section
+from quinion.servers.policy_kb.changes import NamedRevision
+from quinion.servers.policy_kb.lookup import find_named, find_revision
+from quinion.servers.policy_kb.records import CHUNKS, chunk_id, select_revision, to_chunk
 from quinion.servers.policy_kb.section_comparison import compare_section
 from quinion.servers.response_size import how_many_fit
 
@@ -28,8 +29,10 @@ async def read_section(
     revision_id: str | None,
     from_part: int,
     compare_with: str | None = None,
-) -> Section:
+) -> tuple[Section, list[str]]:
     """Read a section with all its subsections, compared with another revision if one is named.
+
+    Returns it with the ids of its chunks.
 
     Raises:
         InvalidInput, InvalidDate: `from_part` is past the last part, or `compare_with` is neither
@@ -57,7 +60,7 @@ async def read_section(
             count //= 2
             comparison = compared.describe(rest[:count], is_first=not from_part)
     part = rest[:count]
-    return Section(
+    section = Section(
         source=source,
         section_ref=section_ref,
         revision_id=revision.revision_id,
@@ -68,12 +71,36 @@ async def read_section(
         hidden_text=any(chunk.has_hidden for chunk in part),
         comparison=comparison,
     )
+    return section, [chunk_id(source, revision.revision_id, chunk) for chunk in part]
 
 
 async def list_sections(knowledge: KnowledgeBase, revision: Revision) -> list[str]:
     """List the references of all sections of a revision, in document order."""
     chunks = await _read_chunks(knowledge, revision)
     return list(dict.fromkeys(ref for chunk in chunks for ref in chunk.path))
+
+
+async def outline(knowledge: KnowledgeBase, source: str, name: str | None) -> Outline:
+    """Outline a revision, named by its id or a day on which it was in force; by default today's.
+
+    Raises:
+        PolicyMissing, RevisionMissing: there is no such policy or revision.
+        InvalidDate: the name is neither an id nor a date.
+    """
+    if name is None:
+        revision = await find_revision(knowledge, source, None)
+    else:
+        revision = await find_named(knowledge, source, name)
+    sections: dict[tuple[str, ...], OutlinedSection] = {}
+    for chunk in await _read_chunks(knowledge, revision):
+        for depth in range(1, len(chunk.path) + 1):
+            sections.setdefault(
+                chunk.path[:depth],
+                OutlinedSection(ref=chunk.path[depth - 1], depth=depth, page=min(chunk.pages)),
+            )
+    found = list(sections.values())
+    named = NamedRevision.of(revision)
+    return Outline(**named.model_dump(), sections=found[: how_many_fit(found)])
 
 
 async def _read_chunks(knowledge: KnowledgeBase, revision: Revision) -> list[SectionChunk]:

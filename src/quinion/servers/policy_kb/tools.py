@@ -8,6 +8,7 @@ from typing import Annotated
 
 from mcp.server.mcpserver import Context
 from mcp.server.mcpserver.tools import Tool
+from mcp.types import CallToolResult
 from pydantic import Field
 
 from quinion.ingest.policies import KnowledgeBase
@@ -21,6 +22,12 @@ from quinion.servers.base import (
     make_tool,
     report_to,
 )
+from quinion.servers.evidence.citations import (
+    Images,
+    add_evidence,
+    answer_with_images,
+    ids_of,
+)
 from quinion.servers.invisible_text import warn
 from quinion.servers.policy_kb.answers import (
     CompareAnswer,
@@ -29,6 +36,7 @@ from quinion.servers.policy_kb.answers import (
     Found,
     IngestAnswer,
     Ingested,
+    Outline,
     PoliciesAnswer,
     QueryResults,
     RemoveAnswer,
@@ -38,12 +46,13 @@ from quinion.servers.policy_kb.answers import (
     SearchAnswer,
     SectionAnswer,
 )
+from quinion.servers.policy_kb.citations import PolicyCitations
 from quinion.servers.policy_kb.listing import list_policies, list_revisions
 from quinion.servers.policy_kb.lookup import search, warn_of_sources
-from quinion.servers.policy_kb.section import read_section
+from quinion.servers.policy_kb.section import outline, read_section
 from quinion.servers.policy_kb.whole_comparison import compare_revisions
 from quinion.servers.response_size import how_many_fit
-from quinion.servers.search_mode import SearchMode, choose_mode
+from quinion.servers.search_mode import Merge, SearchMode, choose_mode
 
 MAX_RESULTS = 1000
 MAX_QUERIES = 20
@@ -52,7 +61,7 @@ Source = Annotated[Name, Field(description="Policy source slug, e.g. NPPF or LTN
 RevisionId = Annotated[Name, Field(description="Revision ID, e.g. rev_NPPF_2024_12.")]
 
 
-def make_tools(knowledge: KnowledgeBase) -> list[Tool]:
+def make_tools(knowledge: KnowledgeBase, citations: PolicyCitations) -> list[Tool]:
     """Create the tools on this knowledge base."""
     ingestion = RevisionIngestion(knowledge)
     find = partial(search, knowledge)
@@ -82,7 +91,9 @@ def make_tools(knowledge: KnowledgeBase) -> list[Tool]:
             Field(description="Only this revision; the only way to search a draft."),
         ] = None,
         mode: SearchMode = None,
-    ) -> SearchAnswer:
+        merge: Merge = False,
+        images: Images = 0,
+    ) -> Annotated[CallToolResult, SearchAnswer]:
         """Search policy texts by meaning, best match first.
 
         Set `mode` to hybrid for names, numbers, references ("paragraph 116", "Policy H1") and
@@ -90,22 +101,30 @@ def make_tools(knowledge: KnowledgeBase) -> list[Tool]:
 
         With `effective_date`, only text that was in force on that day is found; without it, all
         revisions are searched, superseded ones too, but no drafts. Each result has the source,
-        version label, section and page to cite.
+        version label, section and page to cite, and in `evidence` its place on the page. Set
+        `images` when the look of a passage matters (tables, maps), or to show it to the user.
         """
         day = parse_date(effective_date) if effective_date is not None else None
         queries = [query, *(more_queries or [])]
         limit = min(n_results, MAX_RESULTS + 1)
         how = choose_mode(mode, knowledge.resources.settings)
-        found = [
-            list(map(Result.of, await find(text, limit, sources or [], day, revision_id, how)))
+        hits = [
+            await find(text, limit, sources or [], day, revision_id, how, merge=merge)
             for text in queries
         ]
+        found = [list(map(Result.of, some)) for some in hits]
+        cited = [
+            (result, ids_of(hit))
+            for results, some in zip(found, hits, strict=True)
+            for result, hit in zip(results, some, strict=True)
+        ]
+        passages = await add_evidence(citations, cited)
         kept = _cut_to_fit(queries, [results[:MAX_RESULTS] for results in found])
         first, *more = (
             QueryResults(query=text, results_count=len(results), results=results)
             for text, results in zip(queries, kept, strict=True)
         )
-        return SearchAnswer(
+        answer = SearchAnswer(
             Found(
                 query=first.query,
                 results_count=first.results_count,
@@ -116,6 +135,7 @@ def make_tools(knowledge: KnowledgeBase) -> list[Tool]:
                 more=more if more_queries is not None else None,
             )
         )
+        return await answer_with_images(answer, citations, passages, images)
 
     async def get_policy_section(
         source: Source,
@@ -137,17 +157,23 @@ def make_tools(knowledge: KnowledgeBase) -> list[Tool]:
                 "for the one in force on that day."
             ),
         ] = None,
-    ) -> SectionAnswer:
+        images: Images = 0,
+    ) -> Annotated[CallToolResult, SectionAnswer]:
         """Read a section of a policy, whole, with its page numbers.
 
         A section that has others inside it (a chapter) comes with all of them. A very long one
         comes in parts: when `next_part` is not null, call again with it as `from_part`. With
         `compare_with`, `comparison` has the section's counterpart in the other revision, even if
-        it was renumbered or moved, and the words that differ.
+        it was renumbered or moved, and the words that differ. Set `images` when the look of the
+        section matters (tables, maps), or to show it to the user.
         """
-        return SectionAnswer(
-            await read_section(knowledge, source, section_ref, revision_id, from_part, compare_with)
+        section, ids = await read_section(
+            knowledge, source, section_ref, revision_id, from_part, compare_with
         )
+        await add_evidence(citations, [(section, ids)])
+        found = await citations.passages(ids) if images else {}
+        passages = [found[id_] for id_ in ids if id_ in found]
+        return await answer_with_images(SectionAnswer(section), citations, passages, images)
 
     async def list_policy_documents() -> PoliciesAnswer:
         """List all registered policies with source slug, title and category."""
@@ -221,7 +247,7 @@ def make_tools(knowledge: KnowledgeBase) -> list[Tool]:
 
 
 def make_cli_tools(knowledge: KnowledgeBase) -> list[Tool]:
-    """Create the tools for `quinion policy`, which are hidden from clients."""
+    """Create the tools for `quinion policy` and the console, which are hidden from clients."""
 
     async def bring_into_step() -> FollowAnswer:
         """Update the dates and labels on stored chunks from the registry."""
@@ -240,7 +266,12 @@ def make_cli_tools(knowledge: KnowledgeBase) -> list[Tool]:
             await compare_revisions(knowledge, source, before, after, section_ref, from_row)
         )
 
+    async def outline_policy_revision(source: Source, revision: Name | None = None) -> Outline:
+        """List the sections of a revision, named by its id or a day; by default today's."""
+        return await outline(knowledge, source, revision)
+
     return [
+        make_tool(outline_policy_revision, title="Outline a revision", read_only=True),
         make_tool(bring_into_step, title="Follow the registry", read_only=False),
         make_tool(compare_policy_revisions, title="Compare two revisions", read_only=True),
     ]

@@ -1,6 +1,6 @@
-"""Jobs on elements: find them and render pictures, with PyMuPDF's layout model.
+"""Jobs on elements: find them and render formulas, with PyMuPDF's layout model.
 
-The model is loaded for the first page that is analysed, so a process that only renders pictures
+The model is loaded for the first page that is analysed, so a process that only renders formulas
 does not load it.
 """
 
@@ -12,12 +12,11 @@ from pathlib import Path
 from PIL import Image
 
 # Imported first: `quinion.extract.pdf.mupdf` would block the layout model.
-from quinion.elements import crop, document
+from quinion.elements import document
 from quinion.elements.scanned_page import ScannedWord
-from quinion.extract.ocr import tesseract
+from quinion.extract.ocr import page_reader
 from quinion.extract.ocr.raster import Raster
 from quinion.framing import Frame
-from quinion.model.element import Box
 from quinion.workers.jobs import Job
 
 # Half of the usual timeout: a page on which OCR finds nothing in that time has no captions.
@@ -25,14 +24,14 @@ _TIMEOUT_S = 25.0
 
 
 def read_words(image: Image.Image, dpi: int) -> Sequence[ScannedWord]:
-    """Read the words on a rasterized page with Tesseract; none if it times out.
+    """Read the words on a rasterized page; none if OCR times out.
 
     Raises:
-        ToolMissing: Tesseract is not installed.
+        ToolMissing: the OCR engine is not installed.
         ExtractionFailed: Tesseract failed.
     """
     try:
-        result = tesseract.read(Raster(image, dpi), _TIMEOUT_S)
+        result = page_reader.read(Raster(image, dpi), _TIMEOUT_S)
     except TimeoutError:
         return []
     return [ScannedWord(word.text, word.box, word.line, word.confidence) for word in result.words]
@@ -44,12 +43,6 @@ def _find_elements(path: str, first: int, last: int, ocr: bool) -> Iterator[Fram
         yield asdict(page)
 
 
-def _picture(path: str, page: int, box: Frame | None, limits: Frame) -> Iterator[Frame]:
-    part = None if box is None else Box(**box)
-    png = crop.crop(Path(path), page, part, crop.PictureLimits(**limits))
-    yield {"png": b64encode(png).decode()}
-
-
 def _render_formula(latex: str) -> Iterator[Frame]:
     # Imported here because it loads a font that most of these processes never need.
     from quinion.elements.formula import render_formula  # noqa: PLC0415
@@ -59,6 +52,5 @@ def _render_formula(latex: str) -> Iterator[Frame]:
 
 JOBS: dict[str, Job] = {
     "find_elements": _find_elements,
-    "picture": _picture,
     "render_formula": _render_formula,
 }

@@ -63,6 +63,20 @@ def test_a_footnote_between_a_heading_and_its_text_is_passed_over() -> None:
     assert (chapter.pages, chapter.below_pages) == ((2,), (2, 3))
 
 
+def test_a_paragraph_that_is_only_a_heading_is_found_with_the_text_below_it() -> None:
+    titled = ("9. Eastern Green (see Map 3)", BODY)
+    lines = [*FIRST, *page(2, titled, para(10))]
+    assert chunk_of(lines, "Para 9").found_text == f"{titled[0]}\n{para(10)[0]}"
+    assert join_chunks(select(chunk_sections(lines), "Para 9")) == titled[0]
+
+
+def test_a_footnote_of_a_few_words_is_found_as_it_is() -> None:
+    note = Line(2, "1 www.example.org/plan", (57.0, 700.0, 300.0, 708.0), SMALL, marked=True)
+    lines = [*FIRST, *page(2, para(9)), note, *page(3, para(10))]
+    [chunk] = [one for one in chunk_sections(lines) if one.ref.endswith("Footnote 1")]
+    assert chunk.found_text == "1 www.example.org/plan"
+
+
 def test_a_heading_without_text_below_it_stays_alone() -> None:
     lines = [*FIRST, *page(2, ("Back cover", LARGE))]
     assert chunk_of(lines, "Back cover").found_text == "Back cover"

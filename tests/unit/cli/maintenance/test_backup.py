@@ -36,7 +36,7 @@ def test_a_home_is_backed_up_and_restored_elsewhere(
     assert ended.status == 0, ended
     names = list(ended.json["sha256"])
     assert {"store/store.db", "store/1.vectors"} <= set(names)
-    assert any(name.startswith("library/originals/") for name in names)
+    assert any(name.startswith("originals/") for name in names)
     assert not any("chroma" in name or "models" in name for name in names)
     assert not list((filled / "backups").iterdir())
     assert quinion("backup", str(file)).status == 2  # already exists

@@ -61,7 +61,7 @@ def test_an_intact_home_has_no_problems(filled: Path, quinion: Run) -> None:
 def test_missing_data_is_named(filled: Path, quinion: Run) -> None:
     damage(CHUNKS)
     damage(NOTES.chunks)
-    [original] = (filled / "library" / "originals").iterdir()
+    [original] = (filled / "originals").iterdir()
     original.write_bytes(b"%PDF-1.4 another")
     ended = quinion("verify", "--json")
     assert ended.status == 1

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from quinion.engine import check_ocr_languages
+from quinion.engine import check_ocr
 from quinion.errors import BadSetting
-from quinion.extract.ocr import tesseract
+from quinion.extract.ocr import rapidocr_process, tesseract
 from quinion.extract.ocr.languages import advise, find_missing, list_installed
 from quinion.extract.ocr.raster import Raster
 from quinion.extract.ocr.tesserocr_process import TesserocrProcess
@@ -81,15 +81,15 @@ def test_the_command_that_installs_them_is_that_of_the_platform(
 
 def test_a_language_that_is_not_installed_stops_the_start(tongue: str) -> None:
     with pytest.raises(BadSetting, match=r"OCR_LANGUAGES: .* for tlh"):
-        check_ocr_languages(Settings(ocr_languages=f"{tongue}+tlh"))
-    check_ocr_languages(Settings(ocr_languages=tongue))
-    check_ocr_languages(Settings(ocr_languages="tlh", enable_ocr=False))
+        check_ocr(Settings(ocr_languages=f"{tongue}+tlh"))
+    check_ocr(Settings(ocr_languages=tongue))
+    check_ocr(Settings(ocr_languages="tlh", enable_ocr=False))
 
 
 def test_without_the_default_language_the_start_only_warns(
     tongue: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    check_ocr_languages(Settings())
+    check_ocr(Settings())
     assert "no language data for eng" in caplog.text
 
 
@@ -102,3 +102,17 @@ def test_a_value_that_is_no_list_of_languages_is_refused(value: str) -> None:
 @pytest.fixture
 def anyio_backend() -> str:
     return "asyncio"
+
+
+def test_the_second_engine_must_be_installed_and_know_the_languages(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    installed = rapidocr_process.is_installed()
+    with pytest.raises(BadSetting, match="OCR_ENGINE"):
+        check_ocr(Settings(ocr_engine="rapidocr", ocr_languages="rus"))
+    monkeypatch.setattr(rapidocr_process, "find_spec", lambda _: None)
+    with pytest.raises(BadSetting, match="pip install 'rapidocr"):
+        check_ocr(Settings(ocr_engine="rapidocr"))
+    monkeypatch.undo()
+    if installed:
+        check_ocr(Settings(ocr_engine="rapidocr", ocr_languages="eng+deu"))

@@ -27,8 +27,8 @@ from quinion.model.policy import (
     RevisionUpdate,
 )
 from quinion.model.revisions import Reason
-from quinion.store.policies import PolicyRegistry, open_registry
-from tests.redis_server import PLACES, RedisServer, redis_server
+from quinion.store.policies import PolicyRegistry
+from tests.unit.store.policies.places import open_at
 
 NPPF = PolicyDraft("NPPF", "National Planning Policy Framework", PolicyCategory.NATIONAL_POLICY)
 SEPTEMBER = RevisionDraft("September 2023", date(2023, 9, 5))
@@ -37,24 +37,9 @@ READY = RevisionUpdate(status=RevisionStatus.ACTIVE, chunk_count=73)
 NOT_UNICODE = "\udcff"
 
 
-@pytest.fixture(scope="module")
-def redis(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RedisServer]:
-    with redis_server(tmp_path_factory.mktemp("redis")) as server:
-        yield server
-
-
-@pytest.fixture(params=PLACES)
-def address(request: pytest.FixtureRequest) -> str | None:
-    if request.param == "sqlite":
-        return None
-    server: RedisServer = request.getfixturevalue("redis")
-    server.raw.flushall()
-    return server.url
-
-
 @pytest.fixture
-def registry(tmp_path: Path, address: str | None) -> Iterator[PolicyRegistry]:
-    registry = open_registry(tmp_path / "registry.db", address)
+def registry(tmp_path: Path, address: str) -> Iterator[PolicyRegistry]:
+    registry = open_at(tmp_path / "registry.db", address)
     yield registry
     registry.close()
 
@@ -328,10 +313,10 @@ class TestDates:
 
 
 def test_stored_entries_are_visible_to_the_next_process(
-    tmp_path: Path, address: str | None, nppf: PolicyRegistry
+    tmp_path: Path, address: str, nppf: PolicyRegistry
 ) -> None:
     nppf.ping()
-    again = open_registry(tmp_path / "registry.db", address)
+    again = open_at(tmp_path / "registry.db", address)
     assert contents(again) == contents(nppf)
     again.close()
 

@@ -22,7 +22,7 @@ from quinion.model.policy import (
     RevisionUpdate,
 )
 from quinion.store.policies import PolicyRegistry, open_registry
-from tests.redis_server import PLACES, RedisServer, redis_server
+from tests.unit.store.policies.places import open_at
 
 POLICY = PolicyDraft("A", "Title", PolicyCategory.LOCAL_PLAN)
 FIRST = date(2024, 1, 1)
@@ -33,7 +33,7 @@ WRITE_IN_CHILD = """
 import json, sys
 from pathlib import Path
 from tests.unit.store.policies.test_writers import *
-registry = open_registry(Path(sys.argv[1]), sys.argv[2] or None)
+registry = open_at(Path(sys.argv[1]), sys.argv[2])
 print("ready", flush=True)
 sys.stdin.readline()
 print(json.dumps({"single": claim_days(registry), "chained": append_days(registry)}))
@@ -77,24 +77,9 @@ def check_chain(revisions: list[Revision], made: list[str]) -> None:
         assert earlier.effective_to == later.effective_from - timedelta(days=1)
 
 
-@pytest.fixture(scope="module")
-def redis(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RedisServer]:
-    with redis_server(tmp_path_factory.mktemp("redis")) as server:
-        yield server
-
-
-@pytest.fixture(params=PLACES)
-def address(request: pytest.FixtureRequest) -> str:
-    if request.param == "sqlite":
-        return ""
-    server: RedisServer = request.getfixturevalue("redis")
-    server.raw.flushall()
-    return server.url
-
-
 @pytest.fixture
 def registry(tmp_path: Path, address: str) -> Iterator[PolicyRegistry]:
-    registry = open_registry(tmp_path / "registry.db", address)
+    registry = open_at(tmp_path / "registry.db", address)
     registry.create_policy(POLICY)
     yield registry
     registry.close()

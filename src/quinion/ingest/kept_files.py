@@ -1,0 +1,157 @@
+"""Files that are kept with documents: originals, words with their boxes, and page images.
+
+They lie in the home, by the hash of the document's content, so several documents and servers share
+them. A hash is listed while the metadata of any record names it. What is kept of it is deleted with
+its last record.
+
+A marked file (`store.blobs`) belongs to a change that is not finished. If the process dies, the
+next start deletes what is marked and not listed.
+"""
+
+import logging
+import shutil
+from collections.abc import AsyncIterator, Collection, Iterable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import anyio
+
+from quinion.concurrency import in_thread
+from quinion.errors import ExtractionFailed, StoreUnavailable
+from quinion.ingest.source import hash_file
+from quinion.model.page import Page, words_of_text
+from quinion.store.base import Selector, VectorStore
+from quinion.store.blobs import Blobs
+from quinion.store.word_files import WordFiles
+
+log = logging.getLogger(__name__)
+
+HASH_KEYS = ("file_hash", "doc_hash", "sha256")
+"""Metadata keys of records that name the content of a file."""
+ORIGINALS, WORDS, PICTURES = "originals", "words", "pictures"
+_LIBRARY = "library"
+
+
+@dataclass(frozen=True, slots=True)
+class NewFile:
+    """A file whose document is about to be stored: its path, hash and pages.
+
+    A `required` original is kept in any case, because its server cannot work without it.
+    """
+
+    path: Path
+    sha256: str
+    pages: Sequence[Page]
+    required: bool = False
+
+
+class KeptFiles:
+    """Kept files of one home."""
+
+    def __init__(self, folder: Path, store: VectorStore, *, keep_originals: bool) -> None:
+        self.originals = Blobs(folder / ORIGINALS)
+        self.words = WordFiles(folder / WORDS)
+        self.pictures = folder / PICTURES
+        self._folder = folder
+        self._store = store
+        self._keep_originals = keep_originals
+        self._changing = anyio.Lock()
+
+    def open(self) -> None:
+        """Adopt the originals of earlier versions, and finish what a killed process began.
+
+        Blocking. Raises OSError if the files cannot be moved.
+        """
+        library = self._folder / _LIBRARY
+        self.originals.adopt(library / ORIGINALS)
+        shutil.rmtree(library / PICTURES, ignore_errors=True)
+        self._settle(self.originals.sweep())
+
+    @asynccontextmanager
+    async def change(
+        self, added: Iterable[NewFile] = (), removed: Collection[str] = ()
+    ) -> AsyncIterator[None]:
+        """Keep the files that the block adds, and delete those whose last document it removes.
+
+        A file that changed since it was read is not kept; a required one is an error.
+
+        Raises:
+            ExtractionFailed: a required file changed since it was read.
+            StoreUnavailable: a file cannot be written.
+        """
+        files = list(added)
+        touched = [*(file.sha256 for file in files), *removed]
+        async with self._changing:
+            try:
+                await in_thread(self._begin, files, removed)
+                yield
+            finally:
+                with anyio.CancelScope(shield=True):
+                    await in_thread(self._settle, touched)
+
+    async def keep_words(self, sha256: str, pages: Mapping[int, bytes]) -> None:
+        """Keep the words of pages of a listed document; a failure is only logged."""
+        async with self._changing:
+            try:
+                if await in_thread(self.is_listed, sha256):
+                    await in_thread(self.words.write, sha256, pages)
+            except (OSError, StoreUnavailable) as error:
+                log.warning("The words of a page cannot be kept: %s", error)
+
+    def is_listed(self, sha256: str) -> bool:
+        """Whether the metadata of any record names this content. Blocking."""
+        return any(
+            self._store.count(Selector.by_values(collection, **{key: sha256}))
+            for collection in self._store.collections()
+            for key in HASH_KEYS
+        )
+
+    def is_damaged(self, sha256: str) -> bool:
+        """Whether an original is kept and has another content than it should. Blocking."""
+        path = self.originals.path(sha256)
+        return path.is_file() and hash_file(path.resolve()) != sha256
+
+    def _begin(self, files: Sequence[NewFile], removed: Collection[str]) -> None:
+        for sha256 in removed:
+            if self._has(sha256):
+                self.originals.mark_unlisted(sha256)
+        for file in files:
+            self.originals.mark_unlisted(file.sha256)
+            if words := {
+                page.number: words_of_text(page.words) for page in file.pages if page.words
+            }:
+                try:
+                    self.words.write(file.sha256, words)
+                except OSError as error:
+                    raise StoreUnavailable(
+                        f"The words of {file.path.name} cannot be written to the home "
+                        f"({error.strerror}). Check that there is free space."
+                    ) from error
+            if file.required:
+                self.originals.keep(file.path, file.sha256)
+            elif self._keep_originals:
+                try:
+                    self.originals.keep(file.path, file.sha256)
+                except ExtractionFailed as error:
+                    log.warning("The original is not kept: %s", error)
+
+    def _settle(self, touched: Iterable[str]) -> None:
+        """Delete what is kept of contents that are not listed, and unmark the others."""
+        for sha256 in touched:
+            try:
+                is_listed = not self._has(sha256) or self.is_listed(sha256)
+            except StoreUnavailable as error:
+                # The mark stays, and the next start decides.
+                log.warning("Not known whether a kept file is still needed: %s", error)
+                continue
+            if is_listed:
+                self.originals.mark_listed(sha256)
+            else:
+                self.words.drop(sha256)
+                shutil.rmtree(self.pictures / sha256, ignore_errors=True)
+                self.originals.drop(sha256)
+
+    def _has(self, sha256: str) -> bool:
+        paths = (self.originals.path(sha256), self.words.path(sha256), self.pictures / sha256)
+        return any(path.exists() for path in paths)
