@@ -1,6 +1,8 @@
 """`quinion serve`: five servers in one process."""
 
+import json
 import re
+import socket
 import subprocess
 import time
 from collections.abc import Iterator
@@ -23,9 +25,12 @@ from tests.contract.session import open_session
 
 PORTS = {
     f"{name}_PORT": "0"
-    for name in ("DOCUMENT_STORE", "POLICY_KB", "DOCVEC", "DOCLIBRARY", "MISTRAL_OCR")
+    for name in (
+        *("DOCUMENT_STORE", "POLICY_KB", "DOCVEC", "DOCLIBRARY", "MISTRAL_OCR"),
+        "QUINION_CONSOLE",
+    )
 }
-ALL = ["document-store", "policy-kb", "docvec", "doclibrary", "mistral-ocr"]
+ALL = ["console", "document-store", "policy-kb", "docvec", "doclibrary", "mistral-ocr"]
 BAD_SETTING = 3
 
 
@@ -60,9 +65,9 @@ def serve_all(home: Home, variables: dict[str, str]) -> Iterator[dict[str, str]]
                 name, rest = line.split(maxsplit=1)
                 if name == "home":
                     break
-                found = re.match(r"(http://\S+)/mcp", rest)
+                found = re.match(r"(http://\S+)/(mcp|\?key=\S+)", rest)
                 assert found, line
-                addresses[name] = found[1]
+                addresses[name] = found[0] if name == "console" else found[1]
             yield addresses
         finally:
             process.terminate()
@@ -74,6 +79,9 @@ def test_all_five_are_well_within_ten_seconds(home: Home, mistral: dict[str, str
     began = time.monotonic()
     with serve_all(home, mistral) as addresses, plain_client() as client:
         assert list(addresses) == ALL
+        opened = client.get(addresses.pop("console"))
+        assert opened.status_code == 200
+        assert "httponly" in opened.headers["set-cookie"].lower()
         for address in addresses.values():
             assert client.get(f"{address}/health").json() == {"status": "ok"}
         assert time.monotonic() - began < 10
@@ -101,3 +109,31 @@ def test_mistral_ocr_alone_needs_no_home(home: Home, mistral: dict[str, str]) ->
 def test_mistral_ocr_on_stdio(home: Home, mistral: dict[str, str]) -> None:
     with run_stdio(home, mistral, ("quinion", "stdio", "mistral-ocr"), alone=False) as session:
         assert set(session.tools) == {"extract_markdown", "extract_markdown_with_images"}
+
+
+@pytest.mark.slow
+def test_the_servers_start_without_the_console_if_its_port_is_in_use(home: Home) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        variables = {"QUINION_CONSOLE_PORT": str(taken.getsockname()[1])}
+        with serve_all(home, variables) as addresses:
+            assert list(addresses) == ALL[1:-1]
+    log = (home.files / "server.log").read_text()
+    assert "console cannot listen" in log
+    assert "Served without it." in log
+
+
+@pytest.mark.slow
+def test_open_starts_the_console_and_the_next_one_finds_it(home: Home) -> None:
+    variables = {**PORTS, "BROWSER": "true", "QUINION_IDLE_SECONDS": "60"}
+    try:
+        first = run_to_end(home, variables, "open", program="quinion")
+        assert first.returncode == 0, first.stderr
+        second = run_to_end(home, variables, "open", "--json", program="quinion")
+        again = json.loads(second.stdout)["address"]
+        with plain_client() as client:
+            for address in (first.stdout.strip(), again):
+                assert "set-cookie" in client.get(address).headers
+        assert again.partition("/?key=")[0] == first.stdout.partition("/?key=")[0]
+    finally:
+        stopped = run_to_end(home, variables, "stop", program="quinion")
+    assert stopped.stdout.startswith("Stopped: ")

@@ -142,7 +142,7 @@ class SocketServer:
             return
         server, hello = accepted
         requests.info("client of %s connected", server.name)
-        with self._count_client(), serving(command=hello.is_command):
+        with self.count_client(), serving(command=hello.is_command):
             await lines.write(reply.encode())
             CLIENT_FOLDER.set(hello.folder)
             await self._serve(server, lines)
@@ -218,7 +218,8 @@ class SocketServer:
             await self.make_ready(server)
 
     @contextmanager
-    def _count_client(self) -> Iterator[None]:
+    def count_client(self) -> Iterator[None]:
+        """Count a client within the block; an engine with clients is not idle."""
         self._clients += 1
         self._notify()
         try:

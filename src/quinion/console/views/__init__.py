@@ -1,0 +1,1 @@
+"""Views of the console: each asks the servers and returns the data of one page."""
