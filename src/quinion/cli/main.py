@@ -12,6 +12,7 @@ import typer
 from quinion import __version__
 from quinion.cli.groups import DOCUMENTS, GROUPS, MAINTENANCE, SERVERS, Commands
 from quinion.cli.help_types import use_familiar_types
+from quinion.cli.maintenance import commands
 from quinion.cli.options import Json, name_clients, name_servers, override
 from quinion.cli.report import run_reporting
 from quinion.model.record import Mode
@@ -66,12 +67,18 @@ def serve(
         list[str] | None,
         typer.Argument(
             metavar="[SERVER]...",
-            help="Servers to start. Default: all.",
+            help="Servers to start, and `console`. Default: all.",
             autocompletion=name_servers,
         ),
     ] = None,
     host: Annotated[str | None, typer.Option(help="Address to listen on.")] = None,
     port: Annotated[int | None, typer.Option(help="Port; needs exactly one SERVER.")] = None,
+    console: Annotated[
+        bool, typer.Option(help="Serve the console; default if no SERVER is named.")
+    ] = True,
+    background: Annotated[
+        bool, typer.Option("--background", hidden=True, help="For `quinion open`.")
+    ] = False,
     samples: Annotated[
         Path | None, typer.Option(help="Sample folder to ingest if the home is empty.")
     ] = None,
@@ -96,7 +103,20 @@ def serve(
         return
     from quinion.cli.serving.serve import run
 
-    run(settings, servers or [], host, port, samples)
+    run(settings, servers or [], host, port, samples, console=console, background=background)
+
+
+@app.command("open", rich_help_panel=SERVERS)
+def open_(json: Json = False) -> None:
+    """Open the console in the browser; start an engine in the background if there is none.
+
+    The address has a key that works once. With MCP_API_KEY set, the console asks for the token.
+
+    Example: quinion open
+    """
+    from quinion.cli.serving.open import run
+
+    raise typer.Exit(run(Settings.from_environment(), as_json=json))
 
 
 @app.command(rich_help_panel=SERVERS)
@@ -190,7 +210,8 @@ def search(
         typer.Option("--filter", "-f", help='Filter indexed files, e.g. "page_number>=10".'),
     ] = None,
     budget: Annotated[
-        int | None, typer.Option(help="Return as many results as fit into this many tokens.")
+        int | None,
+        typer.Option(min=1, help="Return as many results as fit into this many tokens."),
     ] = None,
     day: Annotated[
         str | None,
@@ -213,8 +234,14 @@ def search(
             autocompletion=name_servers,
         ),
     ] = None,
-    limit: Annotated[int, typer.Option("--limit", "-n", help="Maximum number of results.")] = 10,
+    limit: Annotated[
+        int, typer.Option("--limit", "-n", min=1, help="Maximum number of results.")
+    ] = 10,
     mode: Annotated[Mode | None, typer.Option(help="Compare meaning, words or both.")] = None,
+    merge: Annotated[
+        bool,
+        typer.Option(help="Join overlapping results and show each text once."),
+    ] = True,
     json: Json = False,
 ) -> None:
     """Search documents, policies, indexed folders and the library by meaning and words.
@@ -242,9 +269,34 @@ def search(
             servers=server,
             limit=limit,
             mode=mode,
+            merge=merge,
             as_json=json,
         )
     )
+
+
+@app.command(rich_help_panel=DOCUMENTS)
+def show(
+    what: Annotated[
+        str, typer.Argument(metavar="HIT|CHUNK_ID", help="Number of a result of the last search.")
+    ],
+    page: Annotated[int | None, typer.Option(min=1, help="Another page of the document.")] = None,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="Write the image to this file.")
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Show the page of a search result with the passage marked.
+
+    Terminals with images (kitty, iTerm2, sixel) show it; otherwise it is written to a file.
+
+    Example: quinion show 1
+
+    Example: quinion show 25_01178_REM_a1b2c3_014_042 --output evidence.png
+    """
+    from quinion.cli.documents.show import run
+
+    run(Settings.from_environment(), what, page, output, as_json=json)
 
 
 for _name, (_panel, _help) in GROUPS.items():
@@ -309,67 +361,11 @@ def connect(
     )
 
 
-@app.command(rich_help_panel=MAINTENANCE)
-def verify(
-    repair: Annotated[
-        bool, typer.Option("--repair", help="Repair what can be repaired and report it.")
-    ] = False,
-    json: Json = False,
-) -> None:
-    """Check that registry, texts, originals and vectors are intact and consistent.
-
-    The exit status is 1 if a problem is found. Records missing from the Chroma mirror are a
-    warning.
-
-    Example: quinion verify
-
-    Example: quinion verify --repair
-    """
-    from quinion.cli.maintenance.verify import run
-
-    raise typer.Exit(run(Settings.from_environment(), repair=repair, as_json=json))
-
-
-@app.command(rich_help_panel=MAINTENANCE)
-def rebuild(json: Json = False) -> None:
-    """Rebuild a damaged store and its Chroma mirror from the intact records of both.
-
-    No text is embedded again. The old files are moved aside, not deleted. A background engine is
-    stopped first; stop `quinion serve` yourself.
-
-    Example: quinion rebuild
-    """
-    from quinion.cli.maintenance.rebuild import run
-
-    raise typer.Exit(run(Settings.from_environment(), as_json=json))
-
-
-@app.command(rich_help_panel=MAINTENANCE)
-def backup(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="Archive to write.")],
-    json: Json = False,
-) -> None:
-    """Back up the home into one file; servers may keep running.
-
-    Example: quinion backup ~/quinion.tar
-    """
-    from quinion.cli.maintenance.backup import run_backup
-
-    raise typer.Exit(run_backup(Settings.from_environment(), file, as_json=json))
-
-
-@app.command(rich_help_panel=MAINTENANCE)
-def restore(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="Archive of quinion backup.")],
-    json: Json = False,
-) -> None:
-    """Restore a backup into an empty home.
-
-    Example: quinion restore ~/quinion.tar
-    """
-    from quinion.cli.maintenance.backup import run_restore
-
-    raise typer.Exit(run_restore(Settings.from_environment(), file, as_json=json))
+for _command in (
+    *(commands.verify, commands.rebuild, commands.backup, commands.restore),
+    commands.migrate,
+):
+    app.command(rich_help_panel=MAINTENANCE)(_command)
 
 
 @app.command(rich_help_panel=SERVERS)

@@ -31,7 +31,7 @@ def configure_logging() -> None:
 
 
 def run_reporting(command: Callable[[], object]) -> None:
-    """Run a command; a `QuinionError` prints one line, not a traceback."""
+    """Run a command; an error of quinion or of a file prints one line, not a traceback."""
     check_platform()
     configure_logging()
     try:
@@ -39,8 +39,16 @@ def run_reporting(command: Callable[[], object]) -> None:
     except QuinionError as error:
         fail(error)
         sys.exit(EXIT_CODES.get(error.code, 1))
+    except OSError as error:  # a file of another user, a full disk
+        fail(_describe(error))
+        sys.exit(1)
     except KeyboardInterrupt:
         sys.exit(INTERRUPTED)
+
+
+def _describe(error: OSError) -> str:
+    reason = error.strerror or type(error).__name__
+    return f"{reason}: {error.filename}" if error.filename else reason
 
 
 def check_platform() -> None:

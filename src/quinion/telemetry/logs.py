@@ -19,7 +19,7 @@ from typing import TextIO
 
 LEVELS = ("debug", "info", "warning", "error")
 FORMATS = ("text", "json")
-NOISY = ("httpx", "httpx2", "chromadb", "mcp", "uvicorn")
+NOISY = ("httpx", "httpx2", "chromadb", "mcp", "uvicorn", "watchfiles")
 MAX_LOG_BYTES = 1 << 20
 OLD_LOGS = 3
 

@@ -20,6 +20,7 @@ class Endpoint:
     address: str
     process: "subprocess.Popen[str]"
     scratch: Path
+    log: Path
 
     def client(self, key: str | None = KEY) -> httpx2.Client:
         headers = {"Authorization": f"Bearer {key}"} if key else {}
@@ -51,7 +52,7 @@ def endpoint(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Endpoint]:
         found = re.search(r"(http://\S+)/v1", process.stdout.readline())
         assert found, log.read_text()
         try:
-            yield Endpoint(found[1], process, scratch)
+            yield Endpoint(found[1], process, scratch, log)
         finally:
             process.terminate()
             status = process.wait(STOPPING_S)

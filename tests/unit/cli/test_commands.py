@@ -1,5 +1,6 @@
 """Behaviour of all commands: help, completion, colours, exit codes, and interruptions."""
 
+import errno
 import os
 import pty
 import signal
@@ -14,7 +15,7 @@ import typer.main
 
 from quinion.cli.groups import GROUPS, load_group
 from quinion.cli.main import app
-from quinion.cli.report import EXIT_CODES, EXIT_MEANINGS
+from quinion.cli.report import EXIT_CODES, EXIT_MEANINGS, run_reporting
 from tests.unit.cli.conftest import Run, heed_ctrl_c
 
 QUINION = str(Path(sys.executable).with_name("quinion"))
@@ -139,6 +140,7 @@ def test_errors_are_red_only_on_a_terminal(
     said = os.read(reader, 10_000)
     os.close(reader)
     assert b"There is no server 'gopher'" in said
+    assert b"mistral-ocr" in said
     assert (b"\x1b[31m" in said) is coloured
 
 
@@ -211,3 +213,17 @@ def test_unknown_commands_get_a_hint(quinion: Run) -> None:
     ended = quinion("polcy")
     assert ended.status == 2
     assert "policy" in ended.err
+
+
+def test_the_path_that_cannot_be_read_is_named(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("COLUMNS", "120")
+
+    def command() -> None:
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), "/home/other/a.pdf")
+
+    with pytest.raises(SystemExit) as exit_:
+        run_reporting(command)
+    assert exit_.value.code == 1
+    assert capsys.readouterr().err.strip() == "quinion: Permission denied: /home/other/a.pdf"

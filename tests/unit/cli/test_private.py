@@ -83,7 +83,7 @@ def test_only_the_owner_can_read_the_files_of_a_full_run(
     assert {
         *("engine.lock", "engine.log", "engine.sock", "policies.db", "policies.db-wal"),
         *("store/store.db", "store/store.db-wal", "store/1.vectors"),
-        *("chroma/chroma.sqlite3", "backups", "library/originals", "library/pictures"),
+        *("chroma/chroma.sqlite3", "backups", "originals", "words", "pictures"),
     } <= there
     assert any(name.startswith("backups/quinion-") for name in there)
     stop_engine(home)

@@ -62,6 +62,12 @@ def test_levels_are_heeded_and_commands_have_no_request_log(
     assert capsys.readouterr().err == ""
 
 
+def test_a_watched_folder_logs_no_line_for_each_change(capsys: pytest.CaptureFixture[str]) -> None:
+    configure("info", "text", log_requests=False)
+    logging.getLogger("watchfiles.main").info("1 change detected")
+    assert capsys.readouterr().err == ""
+
+
 def test_a_log_file_is_rotated_and_stderr_follows_it(tmp_path: Path) -> None:
     path = tmp_path / "engine.log"
     program = (

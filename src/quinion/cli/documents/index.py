@@ -166,7 +166,7 @@ async def _prune(client: Client, paths: list[Path]) -> list[str]:
 def _print_report(answers: dict[Path, Answer], pruned: list[str]) -> None:
     for path, answer in answers.items():
         if not answer["success"]:
-            fail(f"{answer['error']}. {answer['details'].get('reason', '')}")
+            fail(f"{path}: {answer['details'].get('reason') or answer['error']}")
             continue
         data = answer["data"]
         if path.is_dir():

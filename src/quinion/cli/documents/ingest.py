@@ -51,7 +51,7 @@ def run(
     if as_json:
         typer.echo(json.dumps([{"file": str(f), **answers[f]} for f in files], indent=2))
     else:
-        _print_table([(file.name, answers[file]) for file in files])
+        print_report([(file.name, answers[file]) for file in files])
         _print_versions([(file.name, answers[file]) for file in files], replace)
         if skipped:
             typer.echo(skipped)
@@ -79,9 +79,13 @@ async def _ingest(settings: Settings, files: list[Path], arguments: Answer) -> d
     return answers
 
 
-def _print_table(rows: list[tuple[str, Answer]]) -> None:
+def print_report(rows: list[tuple[str, Answer]]) -> None:
+    """Print a table of files and answers, with whole ids also in 80 columns, and the counts."""
     table = Table(
-        Column("document", overflow="fold"), "status", "chunks", "read by", "id or reason"
+        Column("document", overflow="fold"),
+        Column("status", no_wrap=True),
+        Column("chunks", overflow="fold"),
+        Column("id or reason", overflow="fold", min_width=_longest_id(rows)),  # to be copied
     )
     for name, answer in rows:
         table.add_row(*map(escape, (name, *_cells(answer))))
@@ -92,6 +96,10 @@ def _print_table(rows: list[tuple[str, Answer]]) -> None:
     typer.echo(", ".join(f"{count} {status}" for status, count in sorted(counts.items())))
 
 
+def _longest_id(rows: list[tuple[str, Answer]]) -> int:
+    return max((len(answer.get("document_id") or "") for _, answer in rows), default=0)
+
+
 def _print_versions(rows: list[tuple[str, Answer]], replace: bool) -> None:
     """Name the earlier versions of changed files."""
     for name, answer in rows:
@@ -100,14 +108,12 @@ def _print_versions(rows: list[tuple[str, Answer]], replace: bool) -> None:
             typer.echo(f"{name}: the earlier version {earlier} is {ending}")
 
 
-def _cells(answer: Answer) -> tuple[str, str, str, str]:
+def _cells(answer: Answer) -> tuple[str, str, str]:
     status: str = answer["status"]
     detail: Any = answer.get("document_id") or answer.get("message")
     if status == "skipped":
         detail = f"{answer['reason']} (image ratio {answer['image_ratio']})"
-    return (
-        status,
-        str(answer.get("chunks_created", "")),
-        answer.get("extraction_method", ""),
-        detail,
-    )
+    chunks = ""
+    if "chunks_created" in answer:
+        chunks = f"{answer['chunks_created']} ({answer['extraction_method']})"
+    return status, chunks, detail

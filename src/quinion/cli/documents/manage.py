@@ -126,22 +126,24 @@ def _list(application_ref: str | None) -> "list[Answer]":
 
 
 def print_table(documents: "list[Answer]") -> None:
-    """Print a table of documents, with whole ids."""
+    """Print a table of documents, with whole ids, types and days, also in 80 columns."""
     from rich.console import Console
     from rich.markup import escape
     from rich.table import Column, Table
 
     table = Table(
-        Column("id", no_wrap=True),  # to be copied
-        Column("application", overflow="fold"),
-        Column("title", overflow="fold"),
-        Column("type", overflow="fold"),
+        Column("id, application", no_wrap=True),  # the id is to be copied
+        Column("title, type", overflow="fold"),
         Column("chunks", justify="right"),
-        Column("ingested", overflow="fold"),
+        Column("ingested", no_wrap=True),
     )
     for one in documents:
-        row = (one["document_id"], one["application_ref"], one["title"], one["document_type"])
-        table.add_row(*map(escape, (*row, str(one["chunk_count"]), one["ingested_at"][:10])))
+        row = (
+            f"{one['document_id']}\n{one['application_ref']}",
+            f"{one['title']}\n{one['document_type']}",
+            str(one["chunk_count"]),
+        )
+        table.add_row(*map(escape, (*row, one["ingested_at"][:10])))
     Console().print(table)
 
 

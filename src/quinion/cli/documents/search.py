@@ -12,9 +12,11 @@ from contextlib import AsyncExitStack
 import anyio
 import typer
 
-from quinion.cli.documents.search_results import merge_results, print_results
+from quinion.cli.documents.last_search import remember
+from quinion.cli.documents.search_results import print_results
 from quinion.cli.report import fail
 from quinion.cli.server_client import Answer, call, connect
+from quinion.console.passages import merge_results
 from quinion.errors import InvalidInput
 from quinion.model.dates import parse_date
 from quinion.model.record import Mode
@@ -56,6 +58,7 @@ def run(
     servers: list[str] | None,
     limit: int,
     mode: Mode | None,
+    merge: bool,
     as_json: bool,
 ) -> int:
     """Search and print the results; return 1 on failure."""
@@ -76,7 +79,7 @@ def run(
         doclibrary.NAME: ("search_documents", {"query": query, "limit": min(limit, 50)}),
     }
     asked = _choose_servers(options, servers or [])
-    how = {"mode": str(choose_mode(mode, settings, Mode.HYBRID))}
+    how = {"mode": str(choose_mode(mode, settings, Mode.HYBRID)), "merge": merge}
     for name in asked:
         requests[name][1].update(how)
     answers = anyio.run(_call, settings, {name: requests[name] for name in asked})
@@ -86,6 +89,9 @@ def run(
         return int(bool(failures))
     if passages := merge_results(answers)[:limit]:
         print_results(passages)
+        remember(settings.home, passages)
+        for warning in _list_warnings(answers):
+            typer.echo(warning, err=True)
     elif not failures:
         _print_nothing(answers)
     for text in failures:
@@ -189,8 +195,13 @@ def _failure(answer: Answer) -> str:
     return ""
 
 
+def _list_warnings(answers: Mapping[str, Answer]) -> list[str]:
+    return [answer["warning"] for answer in answers.values() if answer.get("warning")]
+
+
 def _print_nothing(answers: Mapping[str, Answer]) -> None:
     """Say that nothing was found, with the hint of a server or how to add documents."""
     hints = [answer["hint"] for answer in answers.values() if answer.get("hint")]
+    hints += _list_warnings(answers)
     adding = "To add documents, see `quinion index --help` and `quinion ingest --help`."
     typer.echo(f"No results. {' '.join(hints) or adding}")

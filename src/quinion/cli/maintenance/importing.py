@@ -17,7 +17,7 @@ IMPORTABLE = {**document_store.IMPORTABLE, **policy_kb.IMPORTABLE}
 MOST_NAMED = 5
 
 
-app = typer.Typer(no_args_is_help=True)
+app = typer.Typer(no_args_is_help=True, add_completion=False)
 
 
 @app.callback()

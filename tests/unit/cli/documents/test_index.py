@@ -2,7 +2,6 @@
 
 import json
 import os
-import re
 import signal
 import subprocess
 import sys
@@ -52,7 +51,7 @@ def test_a_folder_is_indexed_searched_and_pruned(quinion: Run, library: Path) ->
     assert best.startswith(f"1. {library / 'handbook.md'}")
     assert "lines 11-18" in best
     assert "Configuration > Authentication Configuration" in best
-    assert re.search(r"\d\.\d\d", best)
+    assert best.endswith((library / "handbook.md").as_uri())
 
     (library / "minutes.txt").unlink()
     write(
@@ -127,10 +126,10 @@ def test_what_cannot_be_meant_is_wrong_use(
     assert not (home / "chroma").exists()
 
 
-def test_a_budget_of_nothing_is_refused_by_the_tool(quinion: Run, library: Path) -> None:
+def test_a_budget_of_nothing_is_refused(quinion: Run, library: Path) -> None:
     ended = quinion("search", "anything", "--budget", "0")
-    assert ended.status == FAILED
-    assert "max_tokens" in ended.err
+    assert ended.status == WRONG_USE
+    assert "--budget" in ended.err
 
 
 def test_paths_that_cannot_be_meant_are_refused(quinion: Run, library: Path) -> None:
@@ -141,7 +140,7 @@ def test_paths_that_cannot_be_meant_are_refused(quinion: Run, library: Path) -> 
     assert ended.status == WRONG_USE
     ended = quinion("index", str(library), str(write(library, {"a.odt": "x"}) / "a.odt"))
     assert ended.status == FAILED
-    assert "Unsupported file format: .odt" in ended.err
+    assert "a.odt: Unsupported file type: '.odt'. Supported are:" in ended.err
 
 
 class Watcher:

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from quinion.cli.documents.ingest import print_report
 from quinion.cli.documents.manage import print_table
 from tests.documents import PROSE, text_pdf
 from tests.unit.cli.conftest import Run
@@ -45,7 +46,10 @@ def test_ids_are_listed_whole_on_a_narrow_terminal(
         "ingested_at": "2026-01-02T03:04:05+00:00",
     }
     print_table([document])
-    assert "25_01178_REM_a1b2c3" in capsys.readouterr().out
+    printed = capsys.readouterr().out
+    assert all(len(line) <= 80 for line in printed.splitlines())
+    for whole in ("25_01178_REM_a1b2c3", "25/01178/REM", "design_access_statement", "2026-01-02"):
+        assert whole in printed
 
 
 @pytest.mark.slow
@@ -129,3 +133,23 @@ def test_an_unknown_document_is_an_error(quinion: Run, filled: Path, command: st
     ended = quinion("document", command, "A_000000")
     assert ended.status == FAILED
     assert ended.err == "quinion: Document not found: A_000000\n"
+
+
+def test_ids_of_ingested_files_are_whole_on_a_narrow_terminal(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    name, document_id = "Coventry_AAP_Final_Report_of_the_Inspector.pdf", "25_01178_REM_a1b2c3"
+    known = {"status": "already_ingested", "document_id": document_id}
+    done = {
+        "status": "success",
+        "document_id": document_id,
+        "chunks_created": 1234,
+        "extraction_method": "text_layer",
+    }
+    skipped = {"status": "skipped", "reason": "image_based", "image_ratio": 0.9}
+    print_report([(name, known), (name, done), (name, skipped)])
+    printed = capsys.readouterr().out
+    assert all(len(line) <= 80 for line in printed.splitlines())
+    assert printed.count(document_id) == 2
+    assert "1234 (text_layer)" in printed

@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from quinion.cli.documents.search_results import Passage, merge_results, print_results
+from quinion.cli.documents.search_results import print_results
+from quinion.console.passages import Passage, merge_results
 from tests.contract.policy_kb.policies import leaflet
 from tests.unit.cli.conftest import Run
 
@@ -14,13 +15,14 @@ WORDS = "The development provides two hundred covered cycle parking spaces near 
 
 def document(text: str, score: float, name: str = "Letter.pdf", title: str = "Letter") -> object:
     metadata = {
+        "document_id": "A_1a2b3c",
         "source_file": name,
         "title": title,
         "page_numbers": "1,2",
         "application_ref": "A",
         "document_type": "other",
     }
-    return {"relevance_score": score, "text": text, "metadata": metadata}
+    return {"chunk_id": "1", "relevance_score": score, "text": text, "metadata": metadata}
 
 
 def figure(text: str, score: float) -> object:
@@ -34,7 +36,7 @@ def test_a_passage_of_two_servers_is_one_result_that_names_both() -> None:
     }
     first, second = merge_results(answers)
     assert (first.server, first.score) == ("doclibrary", 0.7)
-    assert first.others == ["Letter.pdf, page 1, 2   A · other (document-store)"]
+    assert first.others == ["Letter.pdf, pages 1, 2   A · other (document-store)"]
     assert (second.text, second.others) == ("Quite another text.", [])
 
 
@@ -43,10 +45,35 @@ def test_overlapping_chunks_of_one_server_are_two_results() -> None:
     assert len(merge_results({"document-store": {"results": results}})) == 2
 
 
+def test_a_result_names_those_that_were_left_out_for_their_text() -> None:
+    result = {**document(WORDS, 0.6), "merged": {"chunk_ids": ["a_1"], "same_text": ["b_1"]}}  # type: ignore[dict-item]
+    [passage] = merge_results({"document-store": {"results": [result]}})
+    assert passage.others == ["b_1 (document-store)"]
+
+
 def test_a_title_that_says_more_than_the_file_name_is_shown() -> None:
     results = [document(WORDS, 0.6, "DOC_0017.pdf", "Framework Travel Plan")]
     [passage] = merge_results({"document-store": {"results": results}})
-    assert passage.source == "DOC_0017.pdf, page 1, 2   Framework Travel Plan · A · other"
+    assert passage.source == "DOC_0017.pdf, pages 1, 2   Framework Travel Plan · A · other"
+
+
+def test_a_title_that_is_the_file_name_is_not_shown_twice() -> None:
+    results = [document(WORDS, 0.6, "Travel_Plan.pdf", "Travel Plan")]
+    [passage] = merge_results({"document-store": {"results": results}})
+    assert passage.source == "Travel_Plan.pdf, pages 1, 2   A · other"
+
+
+def test_details_stand_in_the_first_line_if_they_fit_and_scores_nowhere(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "60")
+    short, long = "A/1 · other", "Framework Travel Plan · 25/01178/REM · transport_assessment"
+    for details in (short, long):
+        print_results([Passage("document-store", 1.93, "a.pdf", f"page 2   {details}", "text")])
+    lines = [line.rstrip() for line in capsys.readouterr().out.splitlines()]
+    assert lines == [f"1. a.pdf, page 2   {short}", "   text", "1. a.pdf, page 2", *lines[3:]]
+    assert lines[3].startswith("   Framework")
+    assert "1.93" not in "".join(lines)
 
 
 def test_long_texts_wrap_with_a_hanging_indent(
@@ -131,3 +158,16 @@ def test_an_unknown_application_is_answered_with_the_nearest(quinion: Run, fille
     assert ended.status == 0
     assert ended.out.startswith("No results. No document of a has been ingested.")
     assert "The nearest known: A." in ended.out
+
+
+def test_a_limit_below_one_is_one_clear_error(quinion: Run, filled: Path) -> None:
+    ended = quinion("search", "parking", "--limit", "0")
+    assert ended.status == WRONG_USE
+    assert "--limit" in ended.err
+    assert "called with" not in ended.err
+
+
+def test_an_unknown_policy_is_named_where_nothing_is_found(quinion: Run, filled: Path) -> None:
+    ended = quinion("search", "parking", "--policy", "NOPE")
+    assert ended.status == 0, ended.err
+    assert "NOPE" in ended.out
