@@ -10,9 +10,10 @@ DEV := $(VENV)/.dev
 PEERS := .bench/venv/.made
 NODE := tests/conformance/node_modules/.made
 MCPB := deploy/node_modules/.made
+BROWSER := tests/browser/node_modules/.made
 CLIENT_V1 := .conformance/v1/.made
 
-.PHONY: run test test-all fuzz bombs load check crash bench bench-quick bench-corpus eval-elements eval-search setup dev conformance-tools tesseract redis \
+.PHONY: run test test-all fuzz bombs load check crash bench bench-quick bench-corpus eval-elements eval-search setup dev conformance-tools tesseract redis chromium \
   packages bundles docs picture requirements clean
 
 run: setup ## install, start all servers, ingest the samples into an empty home
@@ -21,8 +22,10 @@ run: setup ## install, start all servers, ingest the samples into an empty home
 test: dev check ## run the checks and the fast tests
 	$(BIN)/pytest -m "not slow" --durations 10 --durations-min 2 -n auto --dist loadfile
 
-test-all: dev check conformance-tools $(MCPB) ## run all tests; load tests last and alone, because they measure
-	$(BIN)/pytest -n auto --dist loadfile --ignore tests/load
+test-all: dev check conformance-tools chromium $(MCPB) ## run all tests; load tests last and alone, because they measure
+	$(BIN)/pytest --durations 20 --durations-min 20 -n auto --dist loadfile --no-loadscope-reorder \
+	  --ignore tests/load
+	$(BIN)/pytest -m "not slow" --postgres -n auto --dist loadfile tests/contract
 	$(BIN)/pytest tests/load
 
 fuzz: dev ## fuzz with 10,000 damaged PDFs, update docs/hostile.md; CASE=n repeats one
@@ -93,8 +96,9 @@ bundles: $(MCPB) ## build .mcpb bundles of all servers into dist/, and update se
 docs: dev ## regenerate the reference of tools, settings and commands
 	PYTHONPATH=packages/mistral-ocr-mcp/src $(BIN)/python -m docs.generate
 
-picture: dev ## record the terminal picture of the README, docs/search.svg
+picture: dev chromium ## record the pictures of the README: docs/search.svg, docs/evidence-*.png
 	$(BIN)/python -m docs.picture
+	$(BIN)/python -m tests.browser.picture
 
 conformance-tools: $(NODE) $(CLIENT_V1) ## install the clients and tools of the conformance tests
 
@@ -125,6 +129,9 @@ endef
 tesseract:
 	$(call need,tesseract,tesseract-ocr,scanned pages are not read.)
 
+chromium: $(BROWSER) ## install the browser of the browser tests
+	$(call need,chromium,chromium,browser tests are skipped.)
+
 redis:
 	$(call need,redis-server,redis-server,tests of Redis are skipped.)
 
@@ -132,4 +139,4 @@ requirements: dev ## update the pinned requirements from pyproject.toml
 	$(BIN)/python requirements/pin.py
 
 clean:
-	rm -rf $(VENV) .bench .conformance tests/conformance/node_modules deploy/node_modules dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
+	rm -rf $(VENV) .bench .conformance tests/conformance/node_modules tests/browser/node_modules deploy/node_modules dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis

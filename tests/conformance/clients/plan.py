@@ -204,6 +204,6 @@ SERVERS = [
         _doclibrary,
         "tour://library",
         "show_me",
-        "library://{slug}/page/{number} slug",
+        "library://{slug}/page/{number}{?chunk} slug",
     ),
 ]

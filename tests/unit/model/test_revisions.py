@@ -131,6 +131,10 @@ class TestCreation:
         with pytest.raises(RevisionOverlap, match=status):
             create([revision("a", "2020-01-01", "2020-12-31", status)], "2020-12-31")
 
+    def test_the_error_for_a_period_within_another_advises_to_change_the_dates(self) -> None:
+        with pytest.raises(RevisionOverlap, match="Change the dates, or edit or delete"):
+            create([OLD, NEW], "2018-01-01", "2020-12-31")
+
     def test_the_error_states_where_an_inserted_revision_must_end(self) -> None:
         with pytest.raises(RevisionOverlap, match="end it on 2019-02-18 or earlier"):
             create([OLD], "2012-03-27")
@@ -206,6 +210,12 @@ class TestEdit:
     def test_an_unknown_revision_cannot_be_edited(self) -> None:
         with pytest.raises(RevisionMissing, match="new, old"):
             self.edit([OLD, NEW], "other", RevisionEdit(notes="n"))
+
+    def test_the_error_for_an_unknown_revision_names_the_newest_and_counts_the_rest(self) -> None:
+        years = range(1990, 2013)
+        many = [revision(f"r{one}", f"{one}-01-01", f"{one}-12-31") for one in years]
+        with pytest.raises(RevisionMissing, match=r"r2012, .*, r1993 and 3 older ones\.$"):
+            self.edit(many, "other", RevisionEdit(notes="n"))
 
 
 class TestUpdate:

@@ -55,6 +55,13 @@ def test_a_mask_may_end_within_the_block() -> None:
     assert np.flatnonzero(mask).tolist() == [2 * BLOCK - 1, *range(2 * BLOCK, 2 * BLOCK + 10)]
 
 
+def test_a_dense_block_sets_only_its_own_part_of_a_mask() -> None:
+    mask = np.zeros(3 * BLOCK, np.bool_)
+    slots = spread(5_000)
+    set_bits(mask, 1, [add(b"", slots)])
+    assert set(np.flatnonzero(mask).tolist()) == {BLOCK + slot for slot in slots}
+
+
 def add(block: bytes, slots: Iterable[int]) -> bytes:
     return update(block, [], list(slots))
 
