@@ -15,44 +15,16 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, SecretStr, V
 
 from quinion.errors import BadSetting
 from quinion.model.record import Mode
+from quinion.setting_values import (
+    Folder,
+    check_postgres,
+    refuse_login,
+    split_commas,
+    split_paths,
+    strip,
+)
 
 CONTAINER_CHROMA = Path("/data/chroma")
-
-
-def _split_paths(value: object) -> object:
-    if isinstance(value, str):
-        return tuple(Path(part).expanduser().resolve() for part in value.split(os.pathsep) if part)
-    return value
-
-
-def _split_commas(value: object) -> object:
-    if isinstance(value, str):
-        return tuple(part.strip() for part in value.split(",") if part.strip())
-    return value
-
-
-def _strip(value: object) -> object:
-    return value.strip() if isinstance(value, str) else value
-
-
-def _expand(value: object) -> object:
-    return Path(value).expanduser().absolute() if isinstance(value, str) else value
-
-
-def _refuse_login(value: object) -> object:
-    if isinstance(value, str) and "@" in value.partition("://")[2].partition("/")[0]:
-        raise ValueError("it contains a login, which Chroma's client does not send. Remove it")
-    return value
-
-
-def _check_postgres(value: object) -> object:
-    # The message must not contain the value, which may have a password.
-    if isinstance(value, str) and not value.startswith(("postgresql://", "postgres://")):
-        raise ValueError("write it like postgresql://user:password@host:5432/database")
-    return value
-
-
-Folder = Annotated[Path, BeforeValidator(_expand)]
 
 
 class Settings(BaseModel):
@@ -83,12 +55,12 @@ class Settings(BaseModel):
             "a home is first used, else ONNX Runtime. The choice is kept for the home."
         ),
     )
-    read_roots: Annotated[tuple[Path, ...], BeforeValidator(_split_paths)] = Field(
+    read_roots: Annotated[tuple[Path, ...], BeforeValidator(split_paths)] = Field(
         default=(),
         validation_alias="QUINION_READ_ROOTS",
         description="Folders that tools may read from, separated like PATH. Unset: any.",
     )
-    allowed_hosts: Annotated[tuple[str, ...], BeforeValidator(_split_commas)] = Field(
+    allowed_hosts: Annotated[tuple[str, ...], BeforeValidator(split_commas)] = Field(
         default=(),
         validation_alias="QUINION_ALLOWED_HOSTS",
         description=(
@@ -141,7 +113,7 @@ class Settings(BaseModel):
         ),
     )
     chroma_in_memory: bool = Field(default=False, description="`CHROMA_PERSIST_DIR` set to empty.")
-    chroma_url: Annotated[str | None, BeforeValidator(_refuse_login)] = Field(
+    chroma_url: Annotated[str | None, BeforeValidator(refuse_login)] = Field(
         default=None,
         pattern=r"^https?://",
         validation_alias="CHROMA_URL",
@@ -170,7 +142,7 @@ class Settings(BaseModel):
             "by words, `hybrid` by both. Unset: hybrid in doclibrary, semantic elsewhere."
         ),
     )
-    api_key: Annotated[SecretStr | None, BeforeValidator(_strip)] = Field(
+    api_key: Annotated[SecretStr | None, BeforeValidator(strip)] = Field(
         default=None,
         validation_alias="MCP_API_KEY",
         description="Bearer token that HTTP clients must send. Unset or empty: no authentication.",
@@ -267,7 +239,7 @@ class Settings(BaseModel):
         validation_alias="DOCVEC_MODEL",
         description="Embedding model of that service. Unset: `nomic-embed-text` for Ollama.",
     )
-    docvec_api_key: Annotated[SecretStr | None, BeforeValidator(_strip)] = Field(
+    docvec_api_key: Annotated[SecretStr | None, BeforeValidator(strip)] = Field(
         default=None,
         validation_alias="DOCVEC_API_KEY",
         description="Key for an OpenAI-compatible embedding service.",
@@ -307,7 +279,7 @@ class Settings(BaseModel):
         validation_alias="DOCLIBRARY_VISION_MODEL",
         description="Vision model at that address.",
     )
-    vision_api_key: Annotated[SecretStr | None, BeforeValidator(_strip)] = Field(
+    vision_api_key: Annotated[SecretStr | None, BeforeValidator(strip)] = Field(
         default=None,
         validation_alias="DOCLIBRARY_VISION_API_KEY",
         description="Key for that address.",
@@ -318,7 +290,7 @@ class Settings(BaseModel):
         validation_alias="REDIS_URL",
         description="Redis that holds the policy registry. Unset: SQLite inside the home.",
     )
-    database_url: Annotated[SecretStr | None, BeforeValidator(_check_postgres)] = Field(
+    database_url: Annotated[SecretStr | None, BeforeValidator(check_postgres)] = Field(
         default=None,
         validation_alias="QUINION_DATABASE_URL",
         description=(
