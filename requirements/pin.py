@@ -32,6 +32,7 @@ if __name__ == "__main__":
         "base.txt",
         *("pyproject.toml", "--extra", "all", "--group", "build", "--group", "ocr"),
         *("--excludes", "requirements/base.excludes"),
+        *("--constraint", "requirements/base.constraints"),
     )
     pin("dev.txt", "--group", "dev", "--constraint", "requirements/base.txt")
     pin(

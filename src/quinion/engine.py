@@ -38,7 +38,7 @@ from quinion.ingest.pictures import Pictures
 from quinion.settings import Settings
 from quinion.store.base import Selector, VectorStore
 from quinion.store.collections import Collections
-from quinion.store.factory import STORE, open_store
+from quinion.store.factory import STORE, open_bucket, open_store
 from quinion.store.lock import FolderLock
 from quinion.store.migrate import check_migrated
 from quinion.telemetry.metrics import Family
@@ -242,7 +242,12 @@ def open_kept_files(
         scratch = TemporaryDirectory(prefix="quinion-", ignore_cleanup_errors=True)
         at_close(scratch.cleanup)
         folder = Path(scratch.name)
-    kept = KeptFiles(folder, store, keep_originals=settings.keep_originals == "on")
+    kept = KeptFiles(
+        folder,
+        store,
+        keep_originals=settings.keep_originals == "on",
+        bucket=open_bucket(settings.blobs_url) if settings.blobs_url else None,
+    )
     try:
         kept.open()
     except OSError as error:

@@ -299,6 +299,17 @@ class Settings(BaseModel):
         ),
     )
 
+    blobs_url: str | None = Field(
+        default=None,
+        pattern=r"^(file:///|s3://[^/])",
+        validation_alias="QUINION_BLOBS_URL",
+        description=(
+            "Shared folder (`file:///srv/quinion`) or S3-compatible bucket (`s3://bucket/folder`) "
+            "for the originals of a store in a database. Unset: they are in the home of the "
+            "server that ingested them."
+        ),
+    )
+
     @classmethod
     def from_environment(cls, environment: Mapping[str, str] = os.environ) -> Self:
         """Read the variables.
@@ -313,12 +324,18 @@ class Settings(BaseModel):
         }
         values["chroma_in_memory"] = environment.get("CHROMA_PERSIST_DIR") == ""
         try:
-            return cls.model_validate(values)
+            settings = cls.model_validate(values)
         except ValidationError as error:
             problems = "; ".join(f"{e['loc'][0]}: {e['msg']}" for e in error.errors())
             raise BadSetting(
                 f"{problems}. Correct or unset the variable and start again."
             ) from error
+        if settings.blobs_url and not settings.database_url:
+            raise BadSetting(
+                "QUINION_BLOBS_URL: it is for a store in a database. Set QUINION_DATABASE_URL, "
+                "too, or unset it and start again."
+            )
+        return settings
 
     @classmethod
     def variables(cls) -> list[str]:
@@ -351,6 +368,7 @@ class Settings(BaseModel):
             "chroma_in_memory": False,
             "chroma_url": None,
             "database_url": None,
+            "blobs_url": None,
         }
         return self.model_copy(update=places)
 

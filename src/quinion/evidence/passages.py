@@ -195,9 +195,9 @@ class Evidence:
     def _find_original(self, passage: Passage) -> _Original:
         if passage.extension not in PAGED:
             raise InvalidInput(f"{passage.document} has no pages that can be shown.")
-        kept = self._resources.kept.originals.path(passage.sha256)
-        if passage.sha256 and kept.is_file():
-            return _Original(kept.resolve(), passage.sha256, passage.extension, passage.document)
+        kept = passage.sha256 and self._resources.kept.originals.fetch(passage.sha256)
+        if kept:
+            return _Original(kept, passage.sha256, passage.extension, passage.document)
         roots = self._resources.settings.read_roots
         try:
             source = open_source(str(passage.path), PAGED, roots, self._digests)

@@ -1,8 +1,8 @@
 """Files that are kept with documents: originals, words with their boxes, and page images.
 
-They lie in the home, by the hash of the document's content, so several documents and servers share
-them. A hash is listed while the metadata of any record names it. What is kept of it is deleted with
-its last record.
+They lie in the home, and originals and words in a bucket if there is one, by the hash of the
+document's content, so several documents and servers share them. A hash is listed while the metadata
+of any record names it. What is kept of it is deleted with its last record.
 
 A marked file (`store.blobs`) belongs to a change that is not finished. If the process dies, the
 next start deletes what is marked and not listed.
@@ -14,22 +14,27 @@ from collections.abc import AsyncIterator, Collection, Iterable, Mapping, Sequen
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import anyio
 
 from quinion.concurrency import in_thread
 from quinion.errors import ExtractionFailed, StoreUnavailable
-from quinion.ingest.source import hash_file
 from quinion.model.page import Page, words_of_text
 from quinion.store.base import Selector, VectorStore
-from quinion.store.blobs import Blobs
+from quinion.store.blobs import Blobs, FolderBlobs
 from quinion.store.word_files import WordFiles
+
+if TYPE_CHECKING:
+    from quinion.store.bucket import Bucket
 
 log = logging.getLogger(__name__)
 
 HASH_KEYS = ("file_hash", "doc_hash", "sha256")
 """Metadata keys of records that name the content of a file."""
 ORIGINALS, WORDS, PICTURES = "originals", "words", "pictures"
+CACHE = "cache"
+"""Folder for copies of originals in a bucket."""
 _LIBRARY = "library"
 
 
@@ -47,11 +52,25 @@ class NewFile:
 
 
 class KeptFiles:
-    """Kept files of one home."""
+    """Kept files of one home, or of all servers that share a bucket."""
 
-    def __init__(self, folder: Path, store: VectorStore, *, keep_originals: bool) -> None:
-        self.originals = Blobs(folder / ORIGINALS)
+    def __init__(
+        self,
+        folder: Path,
+        store: VectorStore,
+        *,
+        keep_originals: bool,
+        bucket: "Bucket | None" = None,
+    ) -> None:
+        self._in_home = FolderBlobs(folder / ORIGINALS)
+        self.originals: Blobs = self._in_home
         self.words = WordFiles(folder / WORDS)
+        if bucket:
+            # Imported here because it imports obstore, which most users do not have.
+            from quinion.store.bucket_blobs import BucketBlobs, BucketWords  # noqa: PLC0415
+
+            self.originals = BucketBlobs(bucket, folder / CACHE / ORIGINALS)
+            self.words = BucketWords(bucket, folder / WORDS)
         self.pictures = folder / PICTURES
         self._folder = folder
         self._store = store
@@ -64,9 +83,14 @@ class KeptFiles:
         Blocking. Raises OSError if the files cannot be moved.
         """
         library = self._folder / _LIBRARY
-        self.originals.adopt(library / ORIGINALS)
+        self._in_home.adopt(library / ORIGINALS)
         shutil.rmtree(library / PICTURES, ignore_errors=True)
-        self._settle(self.originals.sweep())
+        try:
+            marked = self.originals.sweep()
+        except StoreUnavailable as error:  # searches need no originals
+            log.warning("Originals cannot be shown or added now: %s", error)
+        else:
+            self._settle(marked)
 
     @asynccontextmanager
     async def change(
@@ -109,8 +133,7 @@ class KeptFiles:
 
     def is_damaged(self, sha256: str) -> bool:
         """Whether an original is kept and has another content than it should. Blocking."""
-        path = self.originals.path(sha256)
-        return path.is_file() and hash_file(path.resolve()) != sha256
+        return self.originals.is_damaged(sha256)
 
     def _begin(self, files: Sequence[NewFile], removed: Collection[str]) -> None:
         for sha256 in removed:
@@ -153,5 +176,5 @@ class KeptFiles:
                 self.originals.drop(sha256)
 
     def _has(self, sha256: str) -> bool:
-        paths = (self.originals.path(sha256), self.words.path(sha256), self.pictures / sha256)
-        return any(path.exists() for path in paths)
+        has_pictures = (self.pictures / sha256).exists()
+        return self.originals.has(sha256) or self.words.has(sha256) or has_pictures

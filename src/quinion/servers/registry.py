@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from quinion.servers.base import ContractServer
 
 COMMON = (
+    "blobs_url",
     "chroma_dir",
     "chroma_in_memory",
     "chroma_url",

@@ -1,5 +1,8 @@
 """Blob storage: copies of original files, named by the hash of their content.
 
+`Blobs` is the port. `FolderBlobs` keeps the files in a folder of the home; `bucket_blobs` keeps
+them in a shared folder or a bucket, for several servers.
+
 Where the file system can, a copy shares its blocks with the original (reflink) and costs no space.
 It is never a hard link: a program that changes the original in place would change the copy too.
 
@@ -15,7 +18,7 @@ import shutil
 from contextlib import suppress
 from pathlib import Path
 from tempfile import NamedTemporaryFile
-from typing import IO
+from typing import IO, Protocol
 
 from quinion.errors import ExtractionFailed, StoreUnavailable
 
@@ -26,15 +29,28 @@ UNLISTED = ".unlisted"
 COPYING = "copying-"
 
 
-class Blobs:
-    """Original files in one folder. All methods block."""
+class Blobs(Protocol):
+    """Original files. All methods block."""
 
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
+    def has(self, sha256: str) -> bool:
+        """Whether the file is kept.
 
-    def path(self, sha256: str) -> Path:
-        """The path of the file with this hash, which may not exist."""
-        return self._folder / sha256
+        Raises:
+            StoreUnavailable: this is not known.
+        """
+        ...
+
+    def fetch(self, sha256: str) -> Path | None:
+        """Return the path of the file in a local folder; `None` if it is not kept.
+
+        Raises:
+            StoreUnavailable: the file cannot be read, or is damaged.
+        """
+        ...
+
+    def is_damaged(self, sha256: str) -> bool:
+        """Whether the file is kept and has another content than it should."""
+        ...
 
     def keep(self, source: Path, sha256: str) -> None:
         """Copy the file, unless the copy exists, and mark it as unlisted.
@@ -43,6 +59,46 @@ class Blobs:
             ExtractionFailed: the content of the file has changed.
             StoreUnavailable: the copy cannot be written.
         """
+        ...
+
+    def mark_unlisted(self, sha256: str) -> None:
+        """Mark a file whose document is about to be added or removed."""
+        ...
+
+    def mark_listed(self, sha256: str) -> None:
+        """Remove the mark of a file whose document is listed."""
+        ...
+
+    def drop(self, sha256: str) -> None:
+        """Delete the file with this hash, if it exists."""
+        ...
+
+    def sweep(self) -> list[str]:
+        """Delete partial copies of a killed process, and return the files that are marked."""
+        ...
+
+
+class FolderBlobs:
+    """Original files in one folder; implements `Blobs`."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def path(self, sha256: str) -> Path:
+        """The path of the file with this hash, which may not exist."""
+        return self._folder / sha256
+
+    def has(self, sha256: str) -> bool:
+        return self.path(sha256).is_file()
+
+    def fetch(self, sha256: str) -> Path | None:
+        return self.path(sha256).resolve() if self.has(sha256) else None
+
+    def is_damaged(self, sha256: str) -> bool:
+        path = self.fetch(sha256)
+        return path is not None and _hash_file(path) != sha256
+
+    def keep(self, source: Path, sha256: str) -> None:
         try:
             self._folder.mkdir(parents=True, exist_ok=True)
             self.mark_unlisted(sha256)
@@ -57,10 +113,7 @@ class Blobs:
                     os.fsync(file.fileno())
                     file.seek(0)
                     if hashlib.file_digest(file, "sha256").hexdigest() != sha256:
-                        raise ExtractionFailed(
-                            f"{source.name} changed while it was being copied. "
-                            "Wait until it has been written completely, then try again."
-                        )
+                        raise changed(source)
                     copy.rename(self.path(sha256))
                 finally:
                     copy.unlink(missing_ok=True)
@@ -71,24 +124,20 @@ class Blobs:
             ) from error
 
     def mark_unlisted(self, sha256: str) -> None:
-        """Mark a file whose document is about to be added or removed."""
         with suppress(OSError):
             self._folder.mkdir(parents=True, exist_ok=True)
             self._mark(sha256).touch()
 
     def mark_listed(self, sha256: str) -> None:
-        """Remove the mark of a file whose document is listed."""
         with suppress(OSError):
             self._mark(sha256).unlink()
 
     def drop(self, sha256: str) -> None:
-        """Delete the file with this hash, if it exists."""
         with suppress(OSError):
             self.path(sha256).unlink(missing_ok=True)
             self._mark(sha256).unlink()
 
     def sweep(self) -> list[str]:
-        """Delete partial copies of a killed process, and return the files that are marked."""
         for path in list(self._folder.glob(f"{COPYING}*")):
             path.unlink(missing_ok=True)
         return [path.name.removesuffix(UNLISTED) for path in self._folder.glob(f"*{UNLISTED}")]
@@ -103,6 +152,19 @@ class Blobs:
 
     def _mark(self, sha256: str) -> Path:
         return self._folder / f"{sha256}{UNLISTED}"
+
+
+def changed(source: Path) -> ExtractionFailed:
+    """The error that the content of a file has changed since it was hashed."""
+    return ExtractionFailed(
+        f"{source.name} changed while it was being copied. "
+        "Wait until it has been written completely, then try again."
+    )
+
+
+def _hash_file(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _copy(source: IO[bytes], target: IO[bytes]) -> None:

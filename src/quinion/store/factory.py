@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from quinion.errors import ExtraMissing
 from quinion.store.base import VectorStore
@@ -9,6 +10,9 @@ from quinion.store.chroma.client import Location
 from quinion.store.chroma.replicator import Replicator
 from quinion.store.embedded.legacy import adopt_ledger
 from quinion.store.embedded.store import EmbeddedStore
+
+if TYPE_CHECKING:
+    from quinion.store.bucket import Bucket
 
 STORE = "store"
 """The folder of the store: in the home, or in the folder that CHROMA_PERSIST_DIR names."""
@@ -75,6 +79,24 @@ def _open_database(url: str) -> VectorStore:
             f"{error}. Run: pip install 'psycopg[binary]>=3.3,<4'"
         ) from error
     return PostgresStore(url)
+
+
+def open_bucket(url: str) -> "Bucket":
+    """Open the bucket of originals at an address.
+
+    Raises:
+        BadSetting: the address cannot be used.
+        ExtraMissing: its client is not installed.
+    """
+    # Imported here because most users have no bucket.
+    try:
+        from quinion.store.bucket import Bucket  # noqa: PLC0415
+    except ImportError as error:
+        raise ExtraMissing(
+            "QUINION_BLOBS_URL is set, but the client of buckets cannot be imported: "
+            f"{error}. Run: pip install 'obstore>=0.12,<0.13'"
+        ) from error
+    return Bucket(url)
 
 
 def finish_rebuild(folder: Path) -> None:

@@ -25,6 +25,10 @@ class WordFiles:
         """The path of the file of this document, which may not exist."""
         return self._folder / sha256
 
+    def has(self, sha256: str) -> bool:
+        """Whether any words of this document are kept."""
+        return self.path(sha256).exists()
+
     def read(self, sha256: str, page: int) -> bytes | None:
         """Return the encoded words of a page (1-based); None if they are not kept."""
         with suppress(OSError, struct.error), self.path(sha256).open("rb") as file:
@@ -64,9 +68,17 @@ class WordFiles:
         for page, data in kept.items():
             index.append(_ENTRY.pack(page, offset, len(data)))
             offset += len(data)
+        self.save(sha256, b"".join([_MAGIC, _COUNT.pack(len(kept)), *index, *kept.values()]))
+
+    def save(self, sha256: str, content: bytes) -> None:
+        """Write a whole file.
+
+        Raises:
+            OSError: it cannot be written.
+        """
         self._folder.mkdir(parents=True, exist_ok=True)
         scratch = self._folder / f"copying-{sha256}"
-        scratch.write_bytes(b"".join([_MAGIC, _COUNT.pack(len(kept)), *index, *kept.values()]))
+        scratch.write_bytes(content)
         scratch.replace(self.path(sha256))
 
     def drop(self, sha256: str) -> None:

@@ -142,8 +142,8 @@ class Library:
             return document
 
     async def _original(self, document: LibraryDocument) -> str:
-        path = self.originals.path(document.sha256)
-        if not await in_thread(path.is_file):
+        path = await in_thread(self.originals.fetch, document.sha256)
+        if path is None:
             raise OriginalMissing(
                 f"The original of '{document.slug}' ({document.source_file}) is no longer in the "
                 f"library. Remove the document and add it again: quinion library remove "

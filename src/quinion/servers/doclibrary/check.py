@@ -5,7 +5,6 @@ from collections import Counter
 from quinion.concurrency import in_thread
 from quinion.ingest.library.library import Library
 from quinion.ingest.library.records import CONTENT, TEXT, LibraryDocument
-from quinion.ingest.source import hash_file
 from quinion.model.element import ElementType
 
 
@@ -36,9 +35,8 @@ async def _count_kinds(library: Library) -> dict[str, Counter[str]]:
 
 
 def _check_original(library: Library, document: LibraryDocument) -> list[str]:
-    path = library.originals.path(document.sha256)
-    if not path.is_file():
+    if not library.originals.has(document.sha256):
         return [f"{document.slug}: its original ({document.source_file}) is gone"]
-    if hash_file(path.resolve()) != document.sha256:
+    if library.originals.is_damaged(document.sha256):
         return [f"{document.slug}: its original ({document.source_file}) is damaged"]
     return []

@@ -44,7 +44,8 @@ def new(file: Path, sha256: str = SHA256) -> NewFile:
 
 
 def kept(library: Library) -> list[str]:
-    return sorted(path.name for path in library.originals.path("").iterdir())
+    folder = library.resources.settings.home / "originals"
+    return sorted(path.name for path in folder.iterdir())
 
 
 async def list_document(library: Library) -> None:
