@@ -1,5 +1,6 @@
 """Factory of the store and its mirror: the only module that chooses an adapter."""
 
+from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -8,7 +9,9 @@ from quinion.errors import ExtraMissing
 from quinion.store.base import VectorStore
 from quinion.store.chroma.client import Location
 from quinion.store.chroma.replicator import Replicator
+from quinion.store.embedded.database import FILE
 from quinion.store.embedded.legacy import adopt_ledger
+from quinion.store.embedded.raw_reader import RawReader
 from quinion.store.embedded.store import EmbeddedStore
 
 if TYPE_CHECKING:
@@ -97,6 +100,18 @@ def open_bucket(url: str) -> "Bucket":
             f"{error}. Run: pip install 'obstore>=0.12,<0.13'"
         ) from error
     return Bucket(url)
+
+
+def describe_builds(place: StorePlace) -> list[str]:
+    """Describe the keyword indexes of a home that are being built, also by another process.
+
+    Raises:
+        StoreUnavailable: the store can't be read.
+    """
+    if place.folder is None or not (place.folder / FILE).exists():
+        return []
+    with closing(RawReader(place.folder)) as reader:
+        return reader.describe_builds()
 
 
 def finish_rebuild(folder: Path) -> None:

@@ -2,6 +2,7 @@
 
 import tempfile
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from time import perf_counter
 from typing import TextIO
@@ -15,9 +16,11 @@ from quinion.cli.connect.entries import make_stdio_transport
 from quinion.cli.doctor.finding import Finding
 from quinion.cli.server_client import Answer, call, connect
 from quinion.daemon.client import LOG_NAME
-from quinion.errors import QuinionError
+from quinion.errors import QuinionError, StoreUnavailable
+from quinion.home import store_place
 from quinion.servers.registry import CATALOG
 from quinion.settings import Settings
+from quinion.store.factory import describe_builds
 from quinion.store.lock import Holder, is_held, read_holder
 
 ANSWER_TIMEOUT_S = 60.0
@@ -50,10 +53,16 @@ async def check_servers(settings: Settings) -> list[Finding]:
 
 
 def check_engines(settings: Settings) -> Iterator[Finding]:
-    """Show which process holds each home and where its log is; check its HTTP servers."""
-    for home in dict.fromkeys(entry.settings(settings).home for entry in CATALOG.values()):
+    """Show which process holds each home, where its log is, and how far its keyword index is;
+    check its HTTP servers."""
+    places = [store_place(entry.settings(settings)) for entry in CATALOG.values()]
+    for place in {place.home: place for place in places}.values():
+        home = place.home
         holder = read_holder(home) if is_held(home) else None
-        yield Finding("home", True, f"{home}, {_describe(holder, home)}")
+        builds: list[str] = []
+        with suppress(StoreUnavailable):  # `verify` has reported it
+            builds = describe_builds(place)
+        yield Finding("home", True, "\n".join([f"{home}, {_describe(holder, home)}", *builds]))
         for name, address in (holder.addresses if holder else {}).items():
             yield check_health(f"{name} over HTTP", address)
 

@@ -52,6 +52,8 @@ SELECT number, id FROM records INDEXED BY sqlite_autoindex_records_1
 WHERE collection = ? AND number IN (SELECT value FROM json_each(?)) ORDER BY number
 """
 
+_COUNT = "SELECT count(*) FROM records WHERE collection = ?"
+
 
 @dataclass(frozen=True, slots=True)
 class RawRecord:
@@ -164,11 +166,18 @@ class RawReader:
             problems.append("the keyword index does not match the records")
         if not damaged and not codes_match:
             problems.append("the binary codes do not match the vectors")
-        warnings = []
-        if lengths is not None and (done := int(np.count_nonzero(lengths))) < records:
-            warnings.append(f"the keyword index is being built: {done:,} of {records:,} records")
+        warnings = _describe_build(lengths, records)
         problems, warnings = ([f"{collection}: {one}" for one in x] for x in (problems, warnings))
         return IntegrityReport(records, tuple(problems), tuple(warnings)), damaged
+
+    def describe_builds(self) -> list[str]:
+        """Describe the keyword indexes that are being built, without reading any record."""
+        lines = []
+        for name, found in self.collections().items():
+            for (records,) in self._query(_COUNT, found.number):
+                state = _describe_build(self._read_lengths(found.number), records)
+                lines += [f"{name}: {line}" for line in state]
+        return lines
 
     def read(self, collection: str) -> Iterator[list[RawRecord]]:
         """Read all records in batches, in insertion order.
@@ -257,6 +266,14 @@ def _read_record(
     if record and vector is not None:
         actual = sum_record(record, vector)
     return RawRecord(str(id_), slot, record, vector, checksum, actual)
+
+
+def _describe_build(lengths: Lengths | None, records: int) -> list[str]:
+    """Describe how far the keyword index of that many records is, if it is not complete."""
+    done = records if lengths is None else int(np.count_nonzero(lengths))
+    if done >= records:
+        return []
+    return [f"the keyword index is being built: {done:,} of {records:,} records"]
 
 
 def _match(intact: Sequence[RawRecord], codes: NDArray[Any], centre: Vectors) -> bool:

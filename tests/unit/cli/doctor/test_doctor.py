@@ -2,18 +2,26 @@
 
 import json
 import os
+import sqlite3
 import sys
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from quinion import __version__
 from quinion.cli.connect.clients import find_client
 from quinion.cli.doctor.clients import check_clients
 from quinion.cli.doctor.installed import check_installation
+from quinion.cli.doctor.servers import check_engines
+from quinion.model.record import Record
 from quinion.servers.document_store.records import CHUNKS
 from quinion.settings import Settings
+from quinion.store.embedded.database import FILE
+from quinion.store.embedded.store import EmbeddedStore
+from quinion.store.factory import STORE
 from quinion.store.lock import Holder, hold
 from tests.unit.cli.conftest import Ended, Run, damage
 
@@ -76,6 +84,21 @@ def test_a_home_in_use_is_reported(quinion: Run, user: Path, home: Path) -> None
     for server in SERVERS:
         assert "is in use" in found[server]["found"], found[server]
     assert gone in found["docvec over HTTP"]["found"]
+
+
+def test_the_progress_of_a_keyword_index_is_shown(home: Path) -> None:
+    with closing(EmbeddedStore(home / STORE)) as store, store.transaction() as transaction:
+        records = [Record(f"id {n}", "flood risk", {}) for n in range(3)]
+        transaction.upsert("texts", records, np.ones((3, 4), np.float32), "")
+    [finding] = check_engines(Settings.from_environment())
+    assert "keyword index" not in finding.found
+    with closing(sqlite3.connect(home / STORE / FILE)) as database, database:
+        database.execute("DELETE FROM keyword_postings")
+        database.execute("DELETE FROM keyword_lengths")
+    [finding] = check_engines(Settings.from_environment())
+    assert finding.what == "home"
+    assert finding.well is True
+    assert finding.found.endswith("texts: the keyword index is being built: 0 of 3 records")
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from quinion.store.base import Candidates, Selector, Vectors, VectorStore
 from quinion.store.embedded.database import FILE
 from quinion.store.embedded.keywords import builder
 from quinion.store.embedded.store import EmbeddedStore
-from quinion.store.factory import StorePlace, open_store
+from quinion.store.factory import StorePlace, describe_builds, open_store
 
 COUNT = 500
 VECTOR = np.ones((1, 4), np.float32)
@@ -87,6 +87,28 @@ def test_before_it_is_built_semantic_and_hybrid_answer_and_keyword_says_so(folde
         with pytest.raises(StoreUnavailable, match="being built: 10 of 510 texts"):
             search(store, "number505")
         assert store.check("c").problems == ()
+
+
+def test_another_process_sees_how_far_the_build_is(folder: Path) -> None:
+    place = StorePlace(folder.parent, folder, mirrored=False)
+    assert describe_builds(place) == []
+    execute(folder, STAGES["another analysis"])
+    with closing(EmbeddedStore(folder)) as store:
+        write(store, COUNT, COUNT + 10)
+        line = "c: the keyword index is being built: 10 of 510 records"
+        assert describe_builds(place) == [line]
+    build(folder)
+    assert describe_builds(place) == []
+
+
+def test_a_missing_store_has_no_build_and_a_damaged_one_is_an_error(tmp_path: Path) -> None:
+    place = StorePlace(tmp_path, tmp_path / "store", mirrored=False)
+    assert describe_builds(place) == []
+    assert describe_builds(StorePlace(tmp_path, None, mirrored=False)) == []
+    (tmp_path / "store").mkdir()
+    (tmp_path / "store" / FILE).write_text("no database " * 1_000)
+    with pytest.raises(StoreUnavailable):
+        describe_builds(place)
 
 
 def test_changes_before_and_during_the_build_are_in_the_index(
