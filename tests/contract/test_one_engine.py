@@ -314,6 +314,7 @@ def test_a_further_client_costs_little(home: Home) -> None:
             assert psutil.Process(relay.pid).memory_info().rss < 60e6
 
 
+@pytest.mark.slow
 def test_many_clients_that_start_at_once_share_one_engine(home: Home, files: Path) -> None:
     with ExitStack() as stack:
         relays = [

@@ -105,6 +105,7 @@ def test_without_a_token_only_this_machine_is_served_and_that_is_said(place: Pla
     assert "MCP_API_KEY is not set" in (place.outside / LOG).read_text()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("options", "port", "words"),
     [

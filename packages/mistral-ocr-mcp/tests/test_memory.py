@@ -17,6 +17,7 @@ IMAGES = 200
 LIMIT_MB = 250
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", [100_000, 1_000_000])
 def test_60_pages_with_200_images_take_less_than_250_mb(
     own_session: Session, front: Front, own_place: Place, size: int

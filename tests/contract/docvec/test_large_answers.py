@@ -58,6 +58,7 @@ def test_a_folder_of_very_many_files_keeps_the_counts_and_says_what_is_left_out(
     assert len(run["errors"]) > 300
 
 
+@pytest.mark.slow
 def test_a_long_list_of_files_comes_in_parts_that_add_up(session: Session, run: Answer) -> None:
     listed: list[str] = []
     start: int | None = 0

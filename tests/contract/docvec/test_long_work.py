@@ -137,6 +137,7 @@ def test_clearing_during_a_run_leaves_a_whole_state(
     assert counts(index_all(warm, many)) == (GROUP, 150 - GROUP, 0)
 
 
+@pytest.mark.slow
 def test_a_file_of_a_hundred_thousand_lines_is_indexed_to_the_last_one(
     empty: Session, folder: Path
 ) -> None:

@@ -182,6 +182,7 @@ def busy(new_place: NewPlace, files: list[Path]) -> Iterator[HttpServer]:
         yield server
 
 
+@pytest.mark.slow
 def test_the_server_stays_far_below_two_gigabytes(busy: HttpServer) -> None:
     process = psutil.Process(busy.process.pid)
     used = process.memory_info().rss

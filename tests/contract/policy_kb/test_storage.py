@@ -75,6 +75,7 @@ def kept(place: Place, files: Path) -> Kept:
     return Kept(address, answer, chunks, hits, folder.read(place.home.chroma))
 
 
+@pytest.mark.slow
 def test_quinion_serve_is_the_same_server_and_its_port_option_counts_more(kept: Kept) -> None:
     assert re.fullmatch(r"http://127\.0\.0\.1:\d{4,5}", kept.address)
 

@@ -184,6 +184,7 @@ def test_frames_of_a_tiff_are_read_in_order(tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.slow
 def test_a_page_that_is_hard_to_read_is_logged(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:

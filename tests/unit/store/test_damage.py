@@ -135,6 +135,7 @@ def test_one_damage_of_many_kinds_is_repaired(
     check_one(intact, answers, part, kind, where, bit)
 
 
+@pytest.mark.slow
 @settings(max_examples=30, suppress_health_check=EVERY)
 @given(where=st.floats(0, 0.999), bit=st.integers(0, 7))
 def test_a_flipped_bit_of_the_database_is_found(

@@ -74,6 +74,7 @@ def run_call(home: Path, **variables: str) -> str:
     ).stdout.strip()
 
 
+@pytest.mark.slow
 def test_calls_are_spans_at_the_collector(tmp_path: Path) -> None:
     collector = Collector()
     server = grpc.server(ThreadPoolExecutor(2), handlers=[collector])

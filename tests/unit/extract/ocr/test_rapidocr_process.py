@@ -73,6 +73,7 @@ def read(process: RapidocrProcess, image: Image.Image) -> list[list[Word]]:
     return sorted(lines, key=lambda line: line[0].box[1])
 
 
+@pytest.mark.slow
 @needs_rapidocr
 def test_lines_have_words_with_spaces_confidences_and_boxes(process: RapidocrProcess) -> None:
     image = picture_of(PROSE)
@@ -88,6 +89,7 @@ def test_lines_have_words_with_spaces_confidences_and_boxes(process: RapidocrPro
     assert first.box[2] <= second.box[0] + 4
 
 
+@pytest.mark.slow
 @needs_rapidocr
 @pytest.mark.parametrize("turn", [Transpose.ROTATE_90, Transpose.ROTATE_270])
 def test_a_line_that_runs_up_or_down_is_read(process: RapidocrProcess, turn: Transpose) -> None:
