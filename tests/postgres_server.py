@@ -75,6 +75,11 @@ class PostgresServer:
         self.process.send_signal(signal.SIGINT)
         self.process.wait()
 
+    def kill(self) -> None:
+        """Kill it, as in a crash of the machine."""
+        self.process.send_signal(signal.SIGQUIT)
+        self.process.wait()
+
     def close(self) -> None:
         self.stop()
         shutil.rmtree(self.folder, ignore_errors=True)

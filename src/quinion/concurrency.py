@@ -36,6 +36,10 @@ class KeyedLock:
             if not lock.locked() and not lock.statistics().tasks_waiting:
                 self._locks.pop(key, None)
 
+    def is_held(self, key: Hashable) -> bool:
+        """Whether a task holds the lock of `key` or waits for it."""
+        return key in self._locks
+
 
 @contextmanager
 def as_raised() -> Iterator[None]:

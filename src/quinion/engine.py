@@ -40,6 +40,7 @@ from quinion.store.base import Selector, VectorStore
 from quinion.store.collections import Collections
 from quinion.store.factory import STORE, open_bucket, open_store
 from quinion.store.lock import FolderLock
+from quinion.store.locks import Locks
 from quinion.store.migrate import check_migrated
 from quinion.telemetry.metrics import Family
 from quinion.workers.kinds import DOCUMENTS, ELEMENTS, PAGES, WorkerKind
@@ -85,6 +86,7 @@ class Engine:
     def __post_init__(self) -> None:
         self.embedder = Truncated(self.model)
         self.collections = Collections(self.store, lambda: self.model.fingerprint)
+        self.locks = self.kept.locks
         self.pictures = Pictures(self, self.kept.pictures)
         self.evidence = Evidence(self)
 
@@ -215,7 +217,7 @@ async def open_engine(settings: Settings) -> AsyncIterator[Engine]:
         store = await in_thread(open_store, store_place(settings))
         stack.callback(store.close)
         await in_thread(check_migrated, store)
-        kept = await in_thread(open_kept_files, settings, store, stack.callback)
+        kept = await open_kept_files(settings, store, stack.callback)
         yield Engine(
             settings,
             lock,
@@ -229,10 +231,10 @@ async def open_engine(settings: Settings) -> AsyncIterator[Engine]:
         )
 
 
-def open_kept_files(
+async def open_kept_files(
     settings: Settings, store: VectorStore, at_close: Callable[[Callable[[], object]], object]
 ) -> KeptFiles:
-    """Open the files that are kept with the documents of this store. Blocking.
+    """Open the files that are kept with the documents of this store.
 
     Raises:
         BadSetting: the folder of originals cannot be used.
@@ -245,11 +247,12 @@ def open_kept_files(
     kept = KeptFiles(
         folder,
         store,
+        Locks(store.leases),
         keep_originals=settings.keep_originals == "on",
         bucket=open_bucket(settings.blobs_url) if settings.blobs_url else None,
     )
     try:
-        kept.open()
+        await kept.open()
     except OSError as error:
         raise BadSetting(
             f"The originals in {folder} cannot be opened ({error}). Check its permissions."

@@ -23,6 +23,8 @@
     ├── InvalidDate             invalid_date           not YYYY-MM-DD, or not a calendar day
     ├── RegistryUnavailable     registry_unavailable   the policy registry does not answer
     ├── StoreUnavailable        store_unavailable      the vector store does not answer
+    │   ├── TransactionConflict                        another transaction was in the way: repeat it
+    │   └── LeaseLost                                  another engine took this work over
     ├── Busy                    busy                   too many concurrent requests
     ├── HomeInUse               home_in_use            another process has locked the home
     ├── ModelUnavailable        embedding_failed       the embedding model cannot be loaded or run
@@ -134,6 +136,14 @@ class RegistryUnavailable(QuinionError):
 
 class StoreUnavailable(QuinionError):
     code = "store_unavailable"
+
+
+class TransactionConflict(StoreUnavailable):
+    """A transaction that was rolled back because of another one, and may succeed now."""
+
+
+class LeaseLost(StoreUnavailable):
+    """A transaction of work that another engine has taken over."""
 
 
 class Busy(QuinionError):

@@ -48,6 +48,9 @@ def _is_same(one: Path, other: Path) -> bool:
 def hold_home(settings: Settings) -> Iterator[FolderLock]:
     """Lock the home for this process, and the folder of its store if that is elsewhere.
 
+    If the store is in a database, other processes may use the home too. The first one has the lock,
+    and is found by clients.
+
     Raises:
         HomeInUse: another process has locked one of them.
         BadSetting: one of them cannot be used.
@@ -55,7 +58,7 @@ def hold_home(settings: Settings) -> Iterator[FolderLock]:
     with ExitStack() as stack:
         umask = os.umask(OWNER_ONLY)
         stack.callback(os.umask, umask)
-        lock = stack.enter_context(hold(settings.home, __version__))
+        lock = stack.enter_context(hold(settings.home, __version__, share=bool(settings.database)))
         make_private(settings.home)
         place = store_place(settings)
         if place.folder and place.folder.parent != settings.home:

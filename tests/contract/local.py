@@ -165,7 +165,7 @@ async def open_local_engine(
             shared.page_workers,
             shared.model,
             store,
-            open_kept_files(settings, store, stack.callback),
+            await open_kept_files(settings, store, stack.callback),
             stack.callback,
         )
 

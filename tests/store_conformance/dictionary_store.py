@@ -83,6 +83,8 @@ class DictionaryTransaction:
 
 
 class DictionaryStore:
+    leases = None
+
     def __init__(self) -> None:
         self._state = State()
         self._writing = threading.Lock()

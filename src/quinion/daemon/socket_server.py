@@ -250,7 +250,7 @@ async def open_socket_server(
     engine: Engine, *, background: bool = False
 ) -> AsyncIterator[SocketServer]:
     """Serve other processes within the block; at its end, wait for their pending calls."""
-    with _choose_path(engine.settings.home) as path, as_raised():
+    with _choose_path(engine.settings.home, is_first=engine.lock.is_held) as path, as_raised():
         async with (
             await anyio.create_unix_listener(path, mode=0o600) as listener,
             anyio.create_task_group() as group,
@@ -267,11 +267,12 @@ async def open_socket_server(
 
 
 @contextmanager
-def _choose_path(home: Path) -> Iterator[Path]:
-    """The socket path: beside the lock, or in a temporary folder if that path is too long."""
+def _choose_path(home: Path, *, is_first: bool) -> Iterator[Path]:
+    """The socket path: beside the lock, or in a temporary folder if that path is too long, or that
+    of another process, which shares the home."""
     path = home / SOCKET_NAME
     folder = None
-    if len(os.fsencode(path)) > MAX_PATH_BYTES:
+    if not is_first or len(os.fsencode(path)) > MAX_PATH_BYTES:
         folder = tempfile.mkdtemp(prefix="quinion-")
         path = Path(folder) / SOCKET_NAME
     try:

@@ -8,6 +8,7 @@ Reading, chunking and embedding overlap. Only the last step writes, in one trans
 import dataclasses
 import logging
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -17,7 +18,7 @@ import numpy as np
 
 from quinion.chunk.recursive import join_pages
 from quinion.classify.classifier import classify, is_rendering
-from quinion.concurrency import KeyedLock, in_thread
+from quinion.concurrency import in_thread
 from quinion.embed.base import Vectors
 from quinion.errors import DocumentMissing, ExtractionFailed, NoChunks, NoContent
 from quinion.extract.formats import IMAGE, PDF, by_extension
@@ -120,8 +121,6 @@ class ApplicationIngestion:
     def __init__(self, resources: Resources, records: DocumentRecords) -> None:
         self._resources = resources
         self._records = records
-        self._locks = KeyedLock()
-        self._reserved_ids: set[str] = set()
 
     async def ingest(
         self,
@@ -146,7 +145,7 @@ class ApplicationIngestion:
         """
         settings = self._resources.settings
         source = await in_thread(open_source, file_path, EXTENSIONS, settings.read_roots)
-        async with self._locks.hold((application_ref, source.sha256)):
+        async with self._hold("document", application_ref, source.sha256):
             known = await self._find_existing(application_ref, source.sha256)
             if known and again is None:
                 earlier = await self._find_earlier(application_ref, source)
@@ -174,7 +173,7 @@ class ApplicationIngestion:
                 document_type=_keep_type(draft.document_type, again),
             )
             text = join_pages(reading.pages)
-            async with self._locks.hold((application_ref, source.path)):
+            async with self._hold("path", application_ref, str(source.path)):
                 earlier = await self._find_earlier(application_ref, source)
                 if again is not None:
                     replaced = [again.id]
@@ -267,7 +266,23 @@ class ApplicationIngestion:
         vectors: Vectors,
         replaced: Sequence[str],
     ) -> IngestedDocument:
-        document = dataclasses.replace(draft, id=await self._reserve_id(draft))
+        for id_ in self._records.possible_ids(draft.application_ref, draft.file_hash):
+            # Another document of any engine may be about to take this id.
+            async with self._hold("id", id_):
+                if await self._is_free(id_, draft):
+                    document = dataclasses.replace(draft, id=id_)
+                    await self._write(document, text, chunks, vectors, replaced)
+                    return document
+        raise AssertionError("two documents with the same SHA-256")  # pragma: no cover
+
+    async def _write(
+        self,
+        document: IngestedDocument,
+        text: str,
+        chunks: Sequence[Chunk],
+        vectors: Vectors,
+        replaced: Sequence[str],
+    ) -> None:
         records = self._records
 
         def store(write: Write) -> None:
@@ -279,31 +294,15 @@ class ApplicationIngestion:
             placeholder = np.zeros((1, vectors.shape[1]), np.float32)
             write.upsert(records.REGISTRY, [records.registry_record(document)], placeholder)
 
-        try:
-            await self._resources.collections.write(store)
-        finally:
-            self._reserved_ids.discard(document.id)
-        return document
+        await self._resources.collections.write(store)
 
-    async def _reserve_id(self, draft: IngestedDocument) -> str:
-        """Reserve the shortest id that no stored or concurrent document has."""
-        for candidate in self._records.possible_ids(draft.application_ref, draft.file_hash):
-            if candidate in self._reserved_ids:
-                continue
-            self._reserved_ids.add(candidate)
-            free = False
-            try:
-                holders = await self._resources.collections.get(
-                    self._records.REGISTRY, ids=[candidate]
-                )
-                # An incomplete copy of the same file is replaced.
-                free = all(_is_same_file(draft, one.metadata) for one in holders)
-            finally:
-                if not free:
-                    self._reserved_ids.discard(candidate)
-            if free:
-                return candidate
-        raise AssertionError("two documents with the same SHA-256")  # pragma: no cover
+    async def _is_free(self, id_: str, draft: IngestedDocument) -> bool:
+        """Whether no other document has this id. An incomplete copy of the file is replaced."""
+        holders = await self._resources.collections.get(self._records.REGISTRY, ids=[id_])
+        return all(_is_same_file(draft, one.metadata) for one in holders)
+
+    def _hold(self, kind: str, *names: str) -> AbstractAsyncContextManager[None]:
+        return self._resources.locks.hold((kind, self._records.REGISTRY, *names))
 
 
 def _draft_document(

@@ -7,6 +7,7 @@ from quinion.ingest.kept_files import KeptFiles
 from quinion.settings import Settings
 from quinion.store.base import VectorStore
 from quinion.store.collections import Collections
+from quinion.store.locks import Locks
 from quinion.workers.pool import Workers
 
 if TYPE_CHECKING:
@@ -24,6 +25,7 @@ class Resources(Protocol):
     model: Embedder
     store: VectorStore
     collections: Collections
+    locks: Locks
     kept: KeptFiles
     pictures: "Pictures"
 

@@ -23,6 +23,7 @@ from quinion.errors import ExtractionFailed, StoreUnavailable
 from quinion.model.page import Page, words_of_text
 from quinion.store.base import Selector, VectorStore
 from quinion.store.blobs import Blobs, FolderBlobs
+from quinion.store.locks import Locks
 from quinion.store.word_files import WordFiles
 
 if TYPE_CHECKING:
@@ -58,11 +59,12 @@ class KeptFiles:
         self,
         folder: Path,
         store: VectorStore,
+        locks: Locks,
         *,
         keep_originals: bool,
         bucket: "Bucket | None" = None,
     ) -> None:
-        self._in_home = FolderBlobs(folder / ORIGINALS)
+        self._in_home = FolderBlobs(folder / ORIGINALS, is_shared=locks.are_shared)
         self.originals: Blobs = self._in_home
         self.words = WordFiles(folder / WORDS)
         if bucket:
@@ -75,22 +77,28 @@ class KeptFiles:
         self._folder = folder
         self._store = store
         self._keep_originals = keep_originals
-        self._changing = anyio.Lock()
+        self.locks = locks
 
-    def open(self) -> None:
+    async def open(self) -> None:
         """Adopt the originals of earlier versions, and finish what a killed process began.
 
-        Blocking. Raises OSError if the files cannot be moved.
+        Raises:
+            OSError: the files cannot be moved.
         """
+        await in_thread(self._adopt)
+        try:
+            for sha256 in await in_thread(self.originals.sweep):
+                # Another engine that shares the store and the folder may be at work on it.
+                async with self.locks.hold_if_free(("file", sha256)) as is_held:
+                    if is_held:
+                        await in_thread(self._settle, [sha256])
+        except StoreUnavailable as error:  # searches need no originals
+            log.warning("Originals cannot be shown or added now: %s", error)
+
+    def _adopt(self) -> None:
         library = self._folder / _LIBRARY
         self._in_home.adopt(library / ORIGINALS)
         shutil.rmtree(library / PICTURES, ignore_errors=True)
-        try:
-            marked = self.originals.sweep()
-        except StoreUnavailable as error:  # searches need no originals
-            log.warning("Originals cannot be shown or added now: %s", error)
-        else:
-            self._settle(marked)
 
     @asynccontextmanager
     async def change(
@@ -106,7 +114,7 @@ class KeptFiles:
         """
         files = list(added)
         touched = [*(file.sha256 for file in files), *removed]
-        async with self._changing:
+        async with self.locks.hold(*(("file", sha256) for sha256 in touched)):
             try:
                 await in_thread(self._begin, files, removed)
                 yield
@@ -116,7 +124,7 @@ class KeptFiles:
 
     async def keep_words(self, sha256: str, pages: Mapping[int, bytes]) -> None:
         """Keep the words of pages of a listed document; a failure is only logged."""
-        async with self._changing:
+        async with self.locks.hold(("file", sha256)):
             try:
                 if await in_thread(self.is_listed, sha256):
                     await in_thread(self.words.write, sha256, pages)

@@ -6,17 +6,19 @@ cannot change in one transaction. The registry is the source of truth, and the s
 - Before every search, `sync` updates the dates and labels on chunks from the registry. A key per
   revision in the store's key-value table records the values that its chunks have.
 - An operation that changes both sides first marks the revision as busy. If the process dies,
-  `_recover` sets the registry's chunk count of busy revisions at the next start.
+  `_recover` sets the registry's chunk count of busy revisions: at the next start, or soon in
+  another engine that shares the store.
 """
 
 import logging
+import time
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from typing import Protocol
 
 import anyio
 
-from quinion.concurrency import KeyedLock, in_thread
+from quinion.concurrency import in_thread
 from quinion.errors import PolicyProblem
 from quinion.ingest.engine_resources import Resources
 from quinion.model.policy import (
@@ -33,12 +35,15 @@ from quinion.model.revisions import Plan
 from quinion.model.section import SectionChunk
 from quinion.store.base import Selector
 from quinion.store.collections import Write
+from quinion.store.locks import Key as LockKey
 from quinion.store.policies import PolicyRegistry
 
 log = logging.getLogger(__name__)
 
 SYNCED_PREFIX, BUSY_PREFIX = "policy followed ", "policy busy "
 """Prefixes of keys in the store's key-value table."""
+RECOVERY_S = 30.0
+"""How often an engine looks for revisions that another engine left busy."""
 
 
 Key = tuple[str, str]
@@ -78,10 +83,9 @@ class KnowledgeBase:
         self.resources = resources
         self.records = records
         self._registry = registry
-        self._sync_lock = anyio.Lock()
-        self._locks = KeyedLock()
-        self._busy_keys: set[str] = set()
-        self._recovered = False
+        self._locks = resources.locks
+        self._recovering = anyio.Lock()
+        self._recovered_at: float | None = None
 
     async def registry(self) -> PolicyRegistry:
         """Return the registry, after recovery from an earlier crash or failure.
@@ -89,15 +93,21 @@ class KnowledgeBase:
         Raises:
             RegistryUnavailable, StoreUnavailable: the registry or the store fails.
         """
-        if not self._recovered:
+        if self._must_recover():
             # Before the lock, so that concurrent calls time out together when the registry
             # hangs, not one after the other.
             await in_thread(self._registry.ping)
-            async with self._sync_lock:
-                if not self._recovered:
+            async with self._recovering:
+                if self._must_recover():
                     await self._recover()
-                    self._recovered = True
+                    self._recovered_at = time.monotonic()
         return self._registry
+
+    def _must_recover(self) -> bool:
+        if self._recovered_at is None:
+            return True
+        is_old = time.monotonic() - self._recovered_at > RECOVERY_S
+        return is_old and self._locks.are_shared
 
     async def create_policy(self, draft: PolicyDraft) -> None:
         """Register a policy."""
@@ -166,7 +176,7 @@ class KnowledgeBase:
         await self.registry()
         by_source, stale = await in_thread(self._find_stale)
         if stale:
-            async with self._sync_lock:
+            async with self._locks.hold(("policy dates",)):
                 by_source, stale = await in_thread(self._find_stale)
                 await self.write_registry_metadata(stale)
         return by_source
@@ -202,27 +212,33 @@ class KnowledgeBase:
         A failure inside is repaired at the next use, a crash at the next start.
         """
         mark = _busy_key(*key)
-        async with self._locks.hold(key):
-            self._busy_keys.add(mark)
+        async with self._locks.hold(_busy_lock(*key)):
             try:
                 await self.resources.collections.write(lambda write: write.set_value(mark, "busy"))
                 yield
                 await self._clear(mark)
             except BaseException:
-                self._recovered = False
+                self._recovered_at = None
                 raise
-            finally:
-                self._busy_keys.discard(mark)
 
     async def _recover(self) -> None:
         """Recount the chunks of revisions that an unfinished operation left busy."""
         values = await in_thread(self.resources.store.values, BUSY_PREFIX)
+        if not values:
+            return
         by_source = await in_thread(self._registry.list_all_revisions)
         for revision in (r for revisions in by_source.values() for r in revisions):
-            busy = _busy_key(revision.source, revision.revision_id)
-            if busy in values and busy not in self._busy_keys:
+            if _busy_key(revision.source, revision.revision_id) in values:
+                await self._recover_revision(revision.source, revision.revision_id)
+
+    async def _recover_revision(self, source: str, revision_id: str) -> None:
+        """Recount the chunks of a busy revision, unless its operation is still running."""
+        mark = _busy_key(source, revision_id)
+        async with self._locks.hold_if_free(_busy_lock(source, revision_id)) as is_held:
+            if is_held and mark in await in_thread(self.resources.store.values, mark):
+                revision = await in_thread(self._registry.get_revision, source, revision_id)
                 await self.recount_chunks(revision)
-                await self._clear(busy)
+                await self._clear(mark)
 
     async def _clear(self, key: str) -> None:
         await self.resources.collections.write(lambda write: write.delete_value(key))
@@ -259,6 +275,10 @@ class KnowledgeBase:
 
 def _synced_key(revision: Revision) -> str:
     return f"{SYNCED_PREFIX}{revision.source} {revision.revision_id}"
+
+
+def _busy_lock(source: str, revision_id: str) -> LockKey:
+    return "busy revision", source, revision_id
 
 
 def _busy_key(source: str, revision_id: str) -> str:

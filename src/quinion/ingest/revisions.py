@@ -12,8 +12,8 @@ from datetime import UTC, datetime
 from functools import partial
 
 from quinion.chunk.sections.split import chunk_sections
-from quinion.concurrency import KeyedLock, in_thread
-from quinion.errors import ExtractionFailed, NoContent, QuinionError
+from quinion.concurrency import in_thread
+from quinion.errors import ExtractionFailed, LeaseLost, NoContent, QuinionError
 from quinion.ingest import documents as pipeline
 from quinion.ingest.foreign_text import check_language
 from quinion.ingest.kept_files import NewFile
@@ -44,7 +44,6 @@ class RevisionIngestion:
 
     def __init__(self, knowledge: KnowledgeBase) -> None:
         self._knowledge = knowledge
-        self._locks = KeyedLock()
 
     async def ingest(
         self, source: str, revision_id: str, file_path: str, progress: Progress
@@ -57,7 +56,8 @@ class RevisionIngestion:
             RegistryUnavailable, StoreUnavailable: the registry or the store fails.
             ModelUnavailable: the embedding model cannot be loaded.
         """
-        async with self._locks.hold((source, revision_id)):
+        locks = self._knowledge.resources.locks
+        async with locks.hold(("revision", source, revision_id)):
             registry = await self._knowledge.registry()
             policy = await in_thread(registry.get_policy, source)
             revision = await in_thread(registry.get_revision, source, revision_id)
@@ -69,6 +69,8 @@ class RevisionIngestion:
             await in_thread(note, RevisionUpdate(RevisionStatus.PROCESSING))
             try:
                 return await self._replace_text(policy, revision_id, file, progress)
+            except LeaseLost:  # what another engine records must stay
+                raise
             except QuinionError as error:
                 failure = RevisionUpdate(RevisionStatus.FAILED, error=error.message)
                 await in_thread(note, failure)

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from quinion.lexical.word_query import WordQuery
 from quinion.model.record import Hit, Metadata, Record, Scalar
 from quinion.store.filters import Where, all_of
+from quinion.store.leases import Leases
 
 Vectors = NDArray[np.float32]
 
@@ -145,12 +146,22 @@ class VectorStore(Protocol):
 
     Every read sees one snapshot: a transaction is visible only after its commit, and then
     completely. A thread with an open transaction must not read the store.
+
+    `leases` are `None` if only one engine may open the store.
     """
+
+    @property
+    def leases(self) -> Leases | None: ...
 
     def transaction(self) -> AbstractContextManager[Transaction]:
         """Open a transaction: commit when the block ends, roll back when it raises.
 
-        Transactions are serialized. Committed changes survive a crash of the process.
+        Transactions of this engine are serialized, and those of several engines if they use the
+        same collection. Committed changes survive a crash of the process.
+
+        Raises:
+            LeaseLost: another engine has taken over the work that `store.leases.covered_by` covers.
+            TransactionConflict: another transaction was in the way; this one can be repeated.
         """
         ...
 

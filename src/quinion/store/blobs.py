@@ -15,6 +15,7 @@ never deleted, even if the list can't be read: they may belong to another home.
 import hashlib
 import os
 import shutil
+import time
 from contextlib import suppress
 from pathlib import Path
 from tempfile import NamedTemporaryFile
@@ -27,6 +28,8 @@ MAX_RANGE = 1 << 30
 """Bytes that the kernel copies at once."""
 UNLISTED = ".unlisted"
 COPYING = "copying-"
+OLD_S = 86_400.0
+"""Age from which on a partial copy belongs to no process any more."""
 
 
 class Blobs(Protocol):
@@ -79,10 +82,14 @@ class Blobs(Protocol):
 
 
 class FolderBlobs:
-    """Original files in one folder; implements `Blobs`."""
+    """Original files in one folder; implements `Blobs`.
 
-    def __init__(self, folder: Path) -> None:
+    If other processes may be copying to it (`is_shared`), partial copies are kept for a day.
+    """
+
+    def __init__(self, folder: Path, *, is_shared: bool = False) -> None:
         self._folder = folder
+        self._is_shared = is_shared
 
     def path(self, sha256: str) -> Path:
         """The path of the file with this hash, which may not exist."""
@@ -138,8 +145,11 @@ class FolderBlobs:
             self._mark(sha256).unlink()
 
     def sweep(self) -> list[str]:
+        limit = time.time() - (OLD_S if self._is_shared else 0)
         for path in list(self._folder.glob(f"{COPYING}*")):
-            path.unlink(missing_ok=True)
+            with suppress(FileNotFoundError):
+                if path.stat().st_mtime <= limit:
+                    path.unlink()
         return [path.name.removesuffix(UNLISTED) for path in self._folder.glob(f"*{UNLISTED}")]
 
     def adopt(self, folder: Path) -> None:

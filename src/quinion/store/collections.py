@@ -1,14 +1,18 @@
 """Collections of a store for asynchronous callers, each used with its own embedding model only."""
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import TypeVar
 
 from quinion.concurrency import in_thread
-from quinion.errors import BadSetting
+from quinion.errors import BadSetting, TransactionConflict
 from quinion.lexical.word_query import WordQuery
 from quinion.model.record import Hit, Record
 from quinion.store.base import Rank, Selector, Transaction, Vectors, VectorStore
 from quinion.store.filters import Where
+
+ATTEMPTS = 5
+"""How often a transaction is tried, if others are in the way."""
 
 T = TypeVar("T")
 
@@ -84,7 +88,7 @@ class Collections:
         """Run `work`, which may block, in one transaction.
 
         Searches see the changes after the commit. A started transaction is not cancelled: it
-        takes about a second.
+        takes about a second. `work` is repeated if a transaction of another engine was in the way.
         """
 
         def run() -> T:
@@ -92,6 +96,9 @@ class Collections:
                 result = work(Write(transaction, self._check_model))
             return result  # noqa: RET504 - to the type checker, a context may suppress errors
 
+        for _ in range(ATTEMPTS - 1):
+            with suppress(TransactionConflict):
+                return await in_thread(run)
         return await in_thread(run)
 
     async def delete(self, selectors: Sequence[Selector]) -> int:

@@ -30,22 +30,34 @@ class Holder:
 
 
 class FolderLock:
-    """A held lock; `announce` publishes how its holder can be reached."""
+    """Lock of a folder; `announce` publishes how its holder can be reached.
 
-    def __init__(self, descriptor: int) -> None:
+    Without a descriptor another process has it, which shares the folder.
+    """
+
+    def __init__(self, descriptor: int | None) -> None:
         self._descriptor = descriptor
+
+    @property
+    def is_held(self) -> bool:
+        """Whether this process has the lock."""
+        return self._descriptor is not None
 
     def announce(self, holder: Holder) -> None:
         """Replace the holder in the file. It is one small write: readers see the old holder, the
-        new one or an empty file."""
+        new one or an empty file. Does nothing if another process has the lock."""
+        if self._descriptor is None:
+            return
         note = json.dumps(asdict(holder)).encode()
         os.ftruncate(self._descriptor, 0)
         os.pwrite(self._descriptor, note, 0)
 
 
 @contextmanager
-def hold(folder: Path, version: str) -> Iterator[FolderLock]:
+def hold(folder: Path, version: str, *, share: bool = False) -> Iterator[FolderLock]:
     """Lock the folder for this process, and create it if it does not exist.
+
+    With `share`, a folder that another process has locked is used nevertheless.
 
     Raises:
         HomeInUse: another process has locked it.
@@ -60,7 +72,10 @@ def hold(folder: Path, version: str) -> Iterator[FolderLock]:
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:
-            raise in_use(folder) from error
+            if not share:
+                raise in_use(folder) from error
+            yield FolderLock(None)
+            return
         lock = FolderLock(descriptor)
         lock.announce(Holder(os.getpid(), version))
         yield lock

@@ -181,8 +181,9 @@ async def _open_doors(
     for entry in entries:
         mine = entry.settings(settings)
         if mine.home not in by_home:
-            # A background engine exits; its clients reconnect here with their next call.
-            await in_thread(stop_engine, mine.home)
+            if not mine.database:
+                # A background engine exits; its clients reconnect here with their next call.
+                await in_thread(stop_engine, mine.home)
             engine = await stack.enter_async_context(open_engine(mine))
             by_home[mine.home] = await stack.enter_async_context(
                 open_socket_server(engine, background=background)

@@ -1,8 +1,7 @@
 """Index of files and their chunks: write, count and delete. `indexer` fills it."""
 
 from collections.abc import Sequence
-
-import anyio
+from contextlib import AbstractAsyncContextManager
 
 from quinion.concurrency import in_thread
 from quinion.embed.base import Embedder
@@ -25,17 +24,13 @@ from quinion.store.collections import Write
 
 
 class FolderIndex:
-    """One index: files and their chunks.
-
-    `writing` is a lock that is held for the duration of one change.
-    """
+    """One index: files and their chunks. Each transaction changes its files before its chunks."""
 
     def __init__(self, resources: Resources) -> None:
         settings = resources.settings
         self.resources = resources
         self.names = IndexCollections(settings.docvec_collection)
         self.embedder = self._open_embedder()
-        self.writing = anyio.Lock()
         self._declared = self.embedder is resources.model
         if not self._declared:
             resources.collections.declare(self.names.chunks, None)
@@ -54,6 +49,14 @@ class FolderIndex:
             )
             self._declared = True
 
+    def writing(self) -> AbstractAsyncContextManager[None]:
+        """Lock the index for one change."""
+        return self.resources.locks.hold(("index change", self.names.chunks))
+
+    def running(self) -> AbstractAsyncContextManager[None]:
+        """Lock the index for one run that brings it into step with files."""
+        return self.resources.locks.hold(("index run", self.names.chunks))
+
     async def known(self) -> dict[str, str]:
         """The indexed files, by path, with the hash of their indexed content."""
         records = await self.resources.collections.get(self.names.files)
@@ -66,17 +69,17 @@ class FolderIndex:
         file_records = [file_record(file) for file in files]
 
         def store(write: Write) -> None:
+            write.upsert(names.files, file_records, placeholder(len(file_records)))
             for file in files:
                 write.delete(names.chunks_of(file.path))
             write.upsert(names.chunks, records, vectors)
-            write.upsert(names.files, file_records, placeholder(len(file_records)))
 
         new = [
             NewFile(file.source.real_path, file.source.sha256, file.pages)
             for file in files
             if file.format.has_pages
         ]
-        async with self.writing:
+        async with self.writing():
             replaced = await self._hashes([file.path for file in files])
             async with self.resources.kept.change(new, replaced):
                 await self.resources.collections.write(store)
@@ -85,20 +88,20 @@ class FolderIndex:
     async def move(self, move: Move) -> None:
         """Update the path of a renamed file and its chunks."""
         names, path = self.names, str(move.source.path)
-        async with self.writing:
+        async with self.writing():
             [old] = await self.resources.collections.get(names.files, ids=[move.old])
             new = Record(path, move.source.path.name, old.metadata)
 
             def store(write: Write) -> None:
-                write.update_metadata(names.chunks_of(move.old), {"source_file": path})
                 write.delete(Selector.by_ids(names.files, [move.old]))
                 write.upsert(names.files, [new], placeholder(1))
+                write.update_metadata(names.chunks_of(move.old), {"source_file": path})
 
             await self.resources.collections.write(store)
 
     async def remove(self, path: str) -> None:
         """Delete a file and its chunks."""
-        async with self.writing, self.resources.kept.change(removed=await self._hashes([path])):
+        async with self.writing(), self.resources.kept.change(removed=await self._hashes([path])):
             await self.resources.collections.delete(self.names.all_of(path))
 
     async def count(self) -> int:
@@ -112,7 +115,7 @@ class FolderIndex:
         """
         if not ids:
             return []
-        async with self.writing:
+        async with self.writing():
             records = await self.resources.collections.get(
                 self.names.chunks, ids=list(dict.fromkeys(ids))
             )
@@ -124,14 +127,14 @@ class FolderIndex:
             for path in {str(record.metadata["source_file"]) for record in records}:
                 deleted = sum(record.metadata["source_file"] == path for record in records)
                 if await self.resources.collections.count(self.names.chunks_of(path)) == deleted:
-                    selectors.append(Selector.by_ids(self.names.files, [path]))
+                    selectors.insert(0, Selector.by_ids(self.names.files, [path]))
             async with self.resources.kept.change(removed=hashes):
                 await self.resources.collections.delete(selectors)
             return found
 
     async def delete_file(self, path: str) -> int:
         """Delete a file and its chunks from the index; return the number of chunks."""
-        async with self.writing:
+        async with self.writing():
             count = await self.resources.collections.count(self.names.chunks_of(path))
             async with self.resources.kept.change(removed=await self._hashes([path])):
                 await self.resources.collections.delete(self.names.all_of(path))
@@ -139,7 +142,7 @@ class FolderIndex:
 
     async def clear(self) -> int:
         """Delete everything from the index; return the number of chunks."""
-        async with self.writing:
+        async with self.writing():
             count = await self.count()
             hashes = set((await self.known()).values())
             async with self.resources.kept.change(removed=hashes):

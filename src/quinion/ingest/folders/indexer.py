@@ -83,7 +83,6 @@ class Indexer:
     def __init__(self, index: FolderIndex) -> None:
         self._resources = index.resources
         self._index = index
-        self._run_lock = anyio.Lock()
         self._digests = Digests()
 
     async def index_file(self, path: str, progress: Progress) -> tuple[Source, RunResult]:
@@ -97,7 +96,7 @@ class Indexer:
         source = await in_thread(self._open, path)
         is_paged = INDEXED[source.path.suffix.lower()].has_pages
         pages = _PageProgress(progress)
-        async with self._run_lock:
+        async with self._index.running():
             run = await self._ingest([source], no_progress if is_paged else progress, pages.report)
         if problems := [*run.errors, *run.skipped]:
             raise problems[0][1]
@@ -112,7 +111,7 @@ class Indexer:
             StoreUnavailable, ModelUnavailable: the store or the embedding model failed, not only
                 for certain files; files stored before that stay indexed.
         """
-        async with self._run_lock:
+        async with self._index.running():
             sources, errors = await in_thread(self._scan_folder, path, recursive)
             run = await self._ingest(sources, progress, no_progress)
             run.errors = sorted([*errors, *run.errors], key=lambda error: error[0])

@@ -16,7 +16,7 @@ from tempfile import TemporaryDirectory
 import numpy as np
 
 from quinion.chunk.paged import split_pages
-from quinion.concurrency import KeyedLock, in_thread, together
+from quinion.concurrency import in_thread, together
 from quinion.embed.base import Vectors
 from quinion.extract.formats import OFFICE
 from quinion.framing import Frame
@@ -37,12 +37,12 @@ from quinion.ingest.library.records import (
     now,
     placeholder,
     possible_slugs,
+    searchable_text,
 )
 from quinion.ingest.progress import Progress
 from quinion.ingest.source import Source, check_unchanged, open_source
 from quinion.model.element import Element, element_of_json
 from quinion.model.page import Page, count_hidden_by_page
-from quinion.model.record import Record
 from quinion.store.collections import Write
 
 EXTENSIONS = frozenset({".pdf", *OFFICE})
@@ -57,7 +57,6 @@ class DocumentAdder:
 
     def __init__(self, library: Library) -> None:
         self._library = library
-        self._locks = KeyedLock()
 
     async def add(
         self, file_path: str, progress: Progress
@@ -74,7 +73,10 @@ class DocumentAdder:
         """
         resources = self._library.resources
         given = await in_thread(open_source, file_path, EXTENSIONS, resources.settings.read_roots)
-        async with _as_pdf(resources, given) as source, self._locks.hold(source.sha256):
+        async with (
+            _as_pdf(resources, given) as source,
+            resources.locks.hold(("library document", source.sha256)),
+        ):
             for document in await self._library.documents():
                 if document.sha256 == source.sha256:
                     return document, False, {}
@@ -122,7 +124,11 @@ class DocumentAdder:
     ) -> LibraryDocument:
         library, resources = self._library, self._library.resources
         chunks = await in_thread(lambda: split_pages(pages, resources.counter.starts, CHUNK_TOKENS))
-        async with library.writing:
+        hidden = count_hidden_by_page(pages)
+        texts = [chunk.text for chunk in chunks]
+        texts += map(searchable_text, figures_of("", elements, hidden))
+        vectors = await self._embed(texts)
+        async with library.writing():
             taken = {document.slug for document in await library.documents()}
             slug = next(
                 slug for slug in possible_slugs(Path(draft.source_file)) if slug not in taken
@@ -130,9 +136,8 @@ class DocumentAdder:
             document = replace(draft, slug=slug)
             records = [
                 *chunk_records(slug, chunks),
-                *map(figure_record, figures_of(slug, elements, count_hidden_by_page(pages))),
+                *map(figure_record, figures_of(slug, elements, hidden)),
             ]
-            vectors = await self._embed(records)
 
             def store(write: Write) -> None:
                 for selector in document.selectors():  # remains of an incomplete document
@@ -145,13 +150,12 @@ class DocumentAdder:
                 await resources.collections.write(store)
         return document
 
-    async def _embed(self, records: list[Record]) -> Vectors:
+    async def _embed(self, texts: Sequence[str]) -> Vectors:
         parts = [
             await in_thread(
-                self._library.resources.model.embed,
-                [record.text for record in records[start : start + SLICE_RECORDS]],
+                self._library.resources.model.embed, texts[start : start + SLICE_RECORDS]
             )
-            for start in range(0, len(records), SLICE_RECORDS)
+            for start in range(0, len(texts), SLICE_RECORDS)
         ]
         return np.concatenate(parts) if parts else np.empty((0, 0), np.float32)
 

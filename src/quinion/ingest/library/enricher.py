@@ -21,7 +21,7 @@ import anyio
 import anyio.from_thread
 import anyio.lowlevel
 
-from quinion.concurrency import KeyedLock, in_thread, together
+from quinion.concurrency import in_thread, together
 from quinion.enrich import prompts
 from quinion.enrich.vision import HOST, DescriptionFailed, Remark, Vision
 from quinion.errors import BadSetting
@@ -65,7 +65,6 @@ class Enricher:
 
     def __init__(self, library: Library) -> None:
         self._library = library
-        self._locks = KeyedLock()
         self._vision: Vision | None = None
 
     async def enrich(self, slug: str, limit: int | None, progress: Progress) -> Enrichment:
@@ -79,7 +78,7 @@ class Enricher:
             ModelUnavailable: the embedding model cannot be used.
         """
         vision = await in_thread(self._open)
-        async with self._locks.hold(slug):
+        async with self._library.resources.locks.hold(("enrichment", slug)):
             wanted = [one for one in await self._library.elements(slug) if _is_wanted(one)]
             run = _Run(self._library, vision, wanted[:limit], progress)
             run.result.remaining = len(wanted) - len(wanted[:limit])
@@ -156,7 +155,7 @@ class _Run:
         if not group:
             return
         library, resources = self._library, self._library.resources
-        async with library.writing:
+        async with library.writing():
             ids = [figure.id for figure in group]
             there = {
                 one.id: figure_of(one) for one in await resources.collections.get(CONTENT, ids=ids)

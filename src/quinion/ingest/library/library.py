@@ -1,7 +1,7 @@
 """Document library: find, show and remove documents. `adder` adds them."""
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import AbstractAsyncContextManager, contextmanager, suppress
 from difflib import get_close_matches
 
 import anyio
@@ -32,13 +32,16 @@ MAX_SUGGESTIONS = 8
 
 
 class Library:
-    """The documents of one home. `writing` is a lock for changes."""
+    """The documents of one home."""
 
     def __init__(self, resources: Resources) -> None:
         self.resources = resources
         self.originals = resources.kept.originals
         self.pictures = resources.pictures
-        self.writing = anyio.Lock()
+
+    def writing(self) -> AbstractAsyncContextManager[None]:
+        """Lock the library for one change."""
+        return self.resources.locks.hold(("library change",))
 
     async def documents(self) -> list[LibraryDocument]:
         """All documents, sorted by title."""
@@ -134,7 +137,7 @@ class Library:
         Raises:
             DocumentMissing: there is no document with this slug.
         """
-        async with self.writing:
+        async with self.writing():
             document = await self.document(slug)
             with anyio.CancelScope(shield=True):
                 async with self.resources.kept.change(removed=[document.sha256]):

@@ -103,6 +103,8 @@ class EmbeddedStore:
     also added while an earlier mirror is switched off, so that it can be updated later.
     """
 
+    leases = None
+
     def __init__(self, folder: Path | None, *, mirrored: bool = False) -> None:
         self.folder = folder
         if folder:

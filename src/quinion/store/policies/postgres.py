@@ -21,14 +21,13 @@ from quinion.model.revisions import Plan
 from quinion.store.policies.base import Planner, PolicyStorage
 from quinion.store.policies.rows import Plain, read_entry, row_of, warn_of_entry
 from quinion.store.postgres.database import (
-    begin,
     configure,
     connect,
     describe_address,
-    end,
     explain,
     parse_url,
 )
+from quinion.store.postgres.pool import begin, end
 from quinion.store.postgres.schema import migrate
 from quinion.store.postgres.values import decode_text, encode_text, encode_wanted
 

@@ -13,7 +13,13 @@ from quinion.lexical.tokens import ANALYSIS
 from quinion.store.base import IntegrityReport
 from quinion.store.keywords.sums import SUMS, sum_lengths, sum_postings, sum_records
 from quinion.store.postgres import keyword_index
-from quinion.store.postgres.rows import Collection, find_collection, list_collections, scan
+from quinion.store.postgres.rows import (
+    Collection,
+    find_collection,
+    list_collections,
+    lock_collection,
+    scan,
+)
 from quinion.store.postgres.schema import tables
 from quinion.store.postgres.values import dump_filterable
 
@@ -59,8 +65,8 @@ def check(connection: Connection[Any], name: str) -> IntegrityReport:
 
 def repair(connection: Connection[Any], name: str) -> IntegrityReport:
     """Check a collection, and rebuild from its records what does not match them."""
+    found = lock_collection(connection, name)
     before = check(connection, name)
-    found = find_collection(connection, name)
     if found is None or not before.problems:
         return before
     names = tables(found.number)
@@ -83,7 +89,10 @@ def rebuild_outdated(connection: Connection[Any]) -> None:
     """Rebuild the keyword indexes that an earlier analysis of texts made."""
     for name in list_collections(connection):
         found = find_collection(connection, name)
-        if found and found.analysis < ANALYSIS:
+        if found is None or found.analysis >= ANALYSIS:
+            continue
+        found = lock_collection(connection, name)
+        if found and found.analysis < ANALYSIS:  # no other engine has rebuilt it meanwhile
             _rebuild_keywords(connection, found.number)
             connection.execute(
                 "UPDATE collections SET version = version + 1, analysis = %s WHERE number = %s",

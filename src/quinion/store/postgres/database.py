@@ -1,24 +1,23 @@
 """Connections to the database: one writer, and a pool of readers.
 
-A reader's transaction sees one snapshot. Transactions of writing are serialized: the writer's
-connection holds an advisory lock as long as it exists, so that one engine uses the database. A
+A reader's transaction sees one snapshot. This engine has one transaction of writing at a time;
+those of other engines run at the same time, and each locks the collections that it changes. A
 connection that was lost is replaced at the next use.
 """
 
 import os
 import socket
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
-from queue import Empty, LifoQueue
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import psycopg
 from psycopg import Connection, errors
 from psycopg.conninfo import conninfo_to_dict
-from psycopg.pq import TransactionStatus
 
-from quinion.errors import BadSetting, HomeInUse, StoreUnavailable
+from quinion.errors import BadSetting, StoreUnavailable, TransactionConflict
+from quinion.store.postgres.pool import Pool
 from quinion.store.postgres.schema import SCHEMA, migrate
 from quinion.store.postgres.values import register_vectors
 
@@ -29,10 +28,11 @@ CONNECT_TIMEOUT_S = 5
 READ_TIMEOUT_S = 60
 WRITE_TIMEOUT_S = 900
 """Time of one statement, which may build an index over many vectors."""
-ENGINE = 0x71756E45
-"""Key of the advisory lock that the engine holds."""
-LOCK_TIMEOUT_S = 5
-"""How long to wait for the engine's lock: after a crash, the server notices a lost client late."""
+IDLE_TIMEOUT_S = 30
+"""Time between two statements of a transaction, after which the server ends it: a process that is
+stopped must not lock a collection for ever."""
+FREEZE = 0x71756E46
+"""Key of the advisory lock that writers share, and that `freeze` takes alone."""
 
 # A peer that is gone is noticed within half a minute, not after hours.
 _KEEPALIVE = {
@@ -45,87 +45,69 @@ _SETTINGS = {
     "jit": "off",
     "hnsw.iterative_scan": "relaxed_order",
     "hnsw.max_scan_tuples": "100000",
+    "idle_in_transaction_session_timeout": f"{IDLE_TIMEOUT_S}s",
 }
 _SNAPSHOT = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 _SEARCH_PATH = """
 SELECT set_config('search_path', concat_ws(', ', quote_ident(%s), quote_ident(%s)), false)
 """
-_HOLDER = """
-SELECT application_name, client_addr FROM pg_locks JOIN pg_stat_activity USING (pid)
-WHERE locktype = 'advisory' AND classid = 0 AND objid = %s AND granted
-    AND pg_locks.database = (SELECT oid FROM pg_database WHERE datname = current_database())
+_SHARE = "SELECT pg_advisory_xact_lock_shared(%s)"
+_EXCLUDE = """
+SELECT set_config('idle_in_transaction_session_timeout', '0', true), pg_advisory_xact_lock(%s)
 """
 
 
 class Database:
-    """Database at an address."""
+    """Database at an address.
+
+    Raises:
+        StoreUnavailable: it does not answer, or its schema or version cannot be used.
+    """
 
     def __init__(self, url: str) -> None:
         self._options = parse_url(url)
         self.address = describe_address(self._options)
-        self._freezing = threading.Lock()
-        self._writing = threading.Lock()
-        self._writing_thread = 0
-        self._writer: Connection[Any] | None = None
-        self._readers: LifoQueue[Connection[Any] | None] = LifoQueue()
-        for _ in range(READERS):
-            self._readers.put(None)  # opened at its first use
-        with self.failures():
-            self._writer = self._connect_writer()
+        self._writing: set[int] = set()
+        self._readers = Pool(READERS, self._connect, self.address, BUSY_TIMEOUT_S)
+        self._writer = Pool(1, self.connect_writer, self.address, WRITE_TIMEOUT_S)
+        with self.failures(), self._writer.transaction("BEGIN"):
+            pass  # the schema is current
 
     def close(self) -> None:
         """Close all connections."""
-        for reader in [self._readers.get() for _ in range(self._readers.qsize())]:
-            if reader:
-                reader.close()
-            self._readers.put(None)
-        if self._writer:
-            self._writer.close()
+        self._readers.close()
+        self._writer.close()
 
     @contextmanager
     def read(self) -> Iterator[Connection[Any]]:
         """Open a connection on one snapshot."""
         self._check_thread()
-        with self.failures():
-            try:
-                reader = self._readers.get(timeout=BUSY_TIMEOUT_S)
-            except Empty:
-                raise StoreUnavailable(
-                    f"All {READERS} connections to the database at {self.address} have been busy "
-                    f"for {BUSY_TIMEOUT_S:.0f} s. Try again later."
-                ) from None
-            try:
-                reader = begin(reader, _SNAPSHOT, self._connect)
-                yield reader
-            finally:
-                self._readers.put(end(reader))
+        with self.failures(), self._readers.transaction(_SNAPSHOT) as connection:
+            yield connection
 
     @contextmanager
     def write(self) -> Iterator[Connection[Any]]:
-        """Open a transaction on the writer's connection: committed when the block ends, rolled
-        back when it raises."""
-        self._check_thread()
-        with self._freezing, self._writing, self.failures():
-            self._writing_thread = threading.get_ident()
-            try:
-                self._writer = begin(self._writer, "BEGIN", self._connect_writer)
-                yield self._writer
-                self._writer.execute("COMMIT")
-            finally:
-                self._writing_thread = 0
-                self._writer = end(self._writer)
+        """Open a transaction of writing: committed when the block ends, rolled back when it raises.
 
-    @contextmanager
-    def maintain(self) -> Iterator[Connection[Any]]:
-        """Use the writer's connection outside a transaction."""
-        with self._writing, self.failures():
-            if self._writer and not self._writer.closed:
-                yield self._writer
+        Raises:
+            TransactionConflict: another transaction was in the way; this one can be repeated.
+        """
+        self._check_thread()
+        thread = threading.get_ident()
+        with self.failures(), self._writer.transaction("BEGIN") as connection:
+            self._writing.add(thread)
+            try:
+                connection.execute(_SHARE, (FREEZE,))
+                yield connection
+                connection.execute("COMMIT")
+            finally:
+                self._writing.discard(thread)
 
     @contextmanager
     def freeze(self) -> Iterator[None]:
-        """Block writers, but not readers."""
-        with self._freezing:
+        """Block writers of all engines, but not readers."""
+        with self.failures(), self._writer.transaction("BEGIN") as connection:
+            connection.execute(_EXCLUDE, (FREEZE,))
             yield
 
     @contextmanager
@@ -133,23 +115,21 @@ class Database:
         """Translate errors of the database into StoreUnavailable."""
         try:
             yield
+        except (errors.DeadlockDetected, errors.SerializationFailure) as error:
+            raise TransactionConflict(
+                f"Another transaction of the database at {self.address} was in the way. Try again."
+            ) from error
         except psycopg.Error as error:
             raise StoreUnavailable(explain(error, self.address)) from error
 
-    def _check_thread(self) -> None:
-        """Raise an error instead of a deadlock of the thread with itself."""
-        if self._writing_thread == threading.get_ident():
-            raise RuntimeError("This thread has a transaction open; finish it first.")
-
-    def _connect_writer(self) -> Connection[Any]:
-        """Connect, take the engine's lock, and migrate the schema.
+    def connect_writer(self) -> Connection[Any]:
+        """Connect, and migrate the schema if it is older.
 
         Raises:
-            HomeInUse: another engine uses the database.
+            StoreUnavailable: the schema or the server's version cannot be used.
         """
         connection = connect(self._options)
         try:
-            self._lock(connection)
             migrate(connection, self.address)
             configure(connection, WRITE_TIMEOUT_S)
         except BaseException:
@@ -166,18 +146,10 @@ class Database:
             raise
         return connection
 
-    def _lock(self, connection: Connection[Any]) -> None:
-        connection.execute("SELECT set_config('lock_timeout', %s, false)", (f"{LOCK_TIMEOUT_S}s",))
-        try:
-            connection.execute("SELECT pg_advisory_lock(%s)", (ENGINE,))
-        except errors.LockNotAvailable as error:
-            holder = connection.execute(_HOLDER, (ENGINE,)).fetchone()
-            name = f": {holder[0]}, at {holder[1] or 'this machine'}" if holder else ""
-            raise HomeInUse(
-                f"Another engine uses the database at {self.address}{name}. One engine uses a "
-                "database at a time: stop the other one, or use another database."
-            ) from error
-        connection.execute("RESET lock_timeout")
+    def _check_thread(self) -> None:
+        """Refuse what may block the thread with itself."""
+        if threading.get_ident() in self._writing:
+            raise RuntimeError("This thread has a transaction open; finish it first.")
 
 
 def parse_url(url: str) -> dict[str, Any]:
@@ -243,36 +215,3 @@ def configure(connection: Connection[Any], timeout_s: int) -> None:
     register_vectors(connection)
     for name, value in {"statement_timeout": f"{timeout_s}s", **_SETTINGS}.items():
         connection.execute("SELECT set_config(%s, %s, false)", (name, value))
-
-
-def begin(
-    connection: Connection[Any] | None, statement: str, reconnect: Callable[[], Connection[Any]]
-) -> Connection[Any]:
-    """Begin a transaction, on a new connection if the given one was lost."""
-    if connection and not connection.closed:
-        try:
-            connection.execute(statement.encode())
-        except psycopg.OperationalError:
-            connection.close()
-        else:
-            return connection
-    connection = reconnect()
-    try:
-        connection.execute(statement.encode())
-    except BaseException:
-        connection.close()
-        raise
-    return connection
-
-
-def end(connection: Connection[Any] | None) -> Connection[Any] | None:
-    """Roll back what is open; return the connection if it can be used again."""
-    if connection is None or connection.closed:
-        return None
-    if connection.info.transaction_status != TransactionStatus.IDLE:
-        with suppress(psycopg.Error):
-            connection.execute("ROLLBACK")
-    if connection.closed or connection.info.transaction_status != TransactionStatus.IDLE:
-        connection.close()
-        return None
-    return connection

@@ -22,6 +22,7 @@ _COLLECTION = """
 SELECT number, dimensions, model, version, records, analysis, indexed FROM collections
 WHERE name = %s
 """
+_LOCK = f"{_COLLECTION} FOR NO KEY UPDATE"
 _SELECT = SQL("SELECT slot, id, text, metadata FROM {records} WHERE {condition} ORDER BY number")
 _NEWEST = SQL("""
 SELECT slot, id, text, metadata FROM {records} WHERE {condition}
@@ -54,6 +55,12 @@ class Collection:
 def find_collection(connection: Connection[Any], name: str) -> Collection | None:
     """Find a collection by its name."""
     row = connection.execute(_COLLECTION, (encode_wanted(name),)).fetchone()
+    return Collection(*row) if row else None
+
+
+def lock_collection(connection: Connection[Any], name: str) -> Collection | None:
+    """Find a collection, and lock it for other writers until the end of the transaction."""
+    row = connection.execute(_LOCK, (encode_wanted(name),)).fetchone()
     return Collection(*row) if row else None
 
 

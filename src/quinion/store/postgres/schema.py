@@ -76,7 +76,21 @@ CREATE TABLE revisions (
 );
 """
 
-MIGRATIONS = (_FIRST,)
+# Not logged: after a crash of the server all leases are lost, and so is the work that had them.
+# `token` is in a unique index, so that a transaction that has locked the key of a row delays who
+# takes the lease over, but not its renewal.
+_LEASES = """
+CREATE SEQUENCE lease_tokens;
+CREATE UNLOGGED TABLE leases (
+    key text COLLATE "C" PRIMARY KEY,
+    token bigint NOT NULL,
+    holder text NOT NULL,
+    expires timestamptz NOT NULL,
+    UNIQUE (token, key)
+);
+"""
+
+MIGRATIONS = (_FIRST, _LEASES)
 """Scripts; each migrates to the next version, the first one from an empty database to version 1."""
 VERSION = len(MIGRATIONS)
 

@@ -1,7 +1,8 @@
 """Store in PostgreSQL: all records with their vectors, in one database.
 
-A document is one transaction over records, vectors and keyword index. There is one writer at a
-time. Readers do not wait for it, because each reads its own snapshot.
+A document is one transaction over records, vectors and keyword index. Any number of engines use one
+database; writers of one collection wait for each other. Readers do not wait, because each reads its
+own snapshot.
 """
 
 from collections.abc import Iterator, Sequence
@@ -18,8 +19,10 @@ from quinion.model.record import Hit, Record, score_of_distance
 from quinion.store.base import IntegrityReport, MirrorLag, Rank, Selector, Vectors
 from quinion.store.filters import Where
 from quinion.store.keywords.word_search import search_words
+from quinion.store.leases import held_leases
 from quinion.store.postgres import checking
 from quinion.store.postgres.database import Database
+from quinion.store.postgres.leases import PostgresLeases, check_leases
 from quinion.store.postgres.rows import (
     count_selected,
     find_by_slots,
@@ -52,22 +55,25 @@ class PostgresStore:
 
     def __init__(self, url: str) -> None:
         self._database = Database(url)
+        self.leases = PostgresLeases(self._database)
         self._cache = Cache()
         try:
             with self._database.write() as connection:
                 checking.rebuild_outdated(connection)
                 self._has_dropped = connection.execute(_UNDROPPED).fetchone() is not None
         except BaseException:
-            self._database.close()
+            self.close()
             raise
 
     def close(self) -> None:
         """Close all connections."""
+        self.leases.close()
         self._database.close()
 
     @contextmanager
     def transaction(self) -> Iterator[PostgresTransaction]:
         with self._database.write() as connection:
+            check_leases(connection, held_leases())
             transaction = PostgresTransaction(connection)
             yield transaction
         self._has_dropped |= transaction.dropped
@@ -202,7 +208,7 @@ class PostgresStore:
 
         A failure is no error of the transaction before, which is committed: they are dropped later.
         """
-        with suppress(StoreUnavailable), self._database.maintain() as connection:
+        with suppress(StoreUnavailable), self._database.write() as connection:
             for (number,) in connection.execute(_DROPPABLE).fetchall():
                 try:
                     with connection.transaction():

@@ -7,12 +7,12 @@ import numpy as np
 from psycopg import Connection
 from psycopg.sql import SQL
 
-from quinion.errors import InvalidInput, StoreUnavailable
+from quinion.errors import InvalidInput, StoreUnavailable, TransactionConflict
 from quinion.lexical.tokens import ANALYSIS
 from quinion.model.record import Metadata, Record, read_context
 from quinion.store.base import Selector, Vectors
 from quinion.store.postgres import keyword_index
-from quinion.store.postgres.rows import Collection, find_collection, find_selected, is_current
+from quinion.store.postgres.rows import Collection, find_selected, is_current, lock_collection
 from quinion.store.postgres.schema import (
     MAX_INDEXED_NUMBER,
     create_tables,
@@ -52,9 +52,11 @@ ON CONFLICT (key) DO UPDATE SET value = excluded.value
 
 
 class PostgresTransaction:
-    """Changes on the writer's connection; implements `store.base.Transaction`.
+    """Changes on a writer's connection; implements `store.base.Transaction`.
 
-    `dropped`: a collection was deleted, whose tables are dropped later.
+    It locks each collection at its first use, so that blocks of postings have one writer, and
+    nothing changes between what it reads and what it writes. `dropped`: a collection was deleted,
+    whose tables are dropped later.
     """
 
     def __init__(self, connection: Connection[Any]) -> None:
@@ -62,7 +64,7 @@ class PostgresTransaction:
         self.dropped = False
 
     def model(self, collection: str) -> str:
-        found = find_collection(self._connection, collection)
+        found = lock_collection(self._connection, collection)
         return found.model if found else ""
 
     def upsert(
@@ -91,7 +93,7 @@ class PostgresTransaction:
         self._index_vectors(found, found.records + len(new))
 
     def update_metadata(self, selector: Selector, values: Metadata) -> int:
-        found = find_collection(self._connection, selector.collection)
+        found = lock_collection(self._connection, selector.collection)
         if found is None:
             return 0
         old = find_selected(self._connection, found.number, selector.ids, selector.where)
@@ -119,7 +121,7 @@ class PostgresTransaction:
         return len(new)
 
     def delete(self, selector: Selector) -> int:
-        found = find_collection(self._connection, selector.collection)
+        found = lock_collection(self._connection, selector.collection)
         if found is None:
             return 0
         if selector.is_everything:
@@ -141,12 +143,9 @@ class PostgresTransaction:
 
     def _open(self, collection: str, dimensions: int, model: str) -> Collection:
         """Open a collection, and create it if necessary; an empty one adopts the model."""
-        values = encode_text(collection), dimensions, ANALYSIS
-        created = self._connection.execute(_CREATE, values).fetchone()
-        if created:
-            create_tables(self._connection, created[0], dimensions)
-        found = find_collection(self._connection, collection)
-        assert found is not None
+        found = lock_collection(self._connection, collection)
+        if found is None:
+            found = self._create(collection, dimensions, model)
         if found.dimensions != dimensions:
             raise InvalidInput(
                 f"The vectors of {collection} have {found.dimensions} dimensions, but the new ones "
@@ -156,6 +155,21 @@ class PostgresTransaction:
         _check_current(found)
         if model:
             self._connection.execute(_ADOPT, (model, found.number))
+        return found
+
+    def _create(self, collection: str, dimensions: int, model: str) -> Collection:
+        """Create a collection, or find the one that another transaction has just created.
+
+        Raises:
+            TransactionConflict: that one has another model, or is deleted again.
+        """
+        values = encode_text(collection), dimensions, ANALYSIS
+        created = self._connection.execute(_CREATE, values).fetchone()
+        if created:
+            create_tables(self._connection, created[0], dimensions)
+        found = lock_collection(self._connection, collection)
+        if found is None or (not created and model and found.model != model):
+            raise TransactionConflict(f"{collection} was created by another engine. Try again.")
         return found
 
     def _write(self, number: int, placed: Sequence[tuple[int, Record]], vectors: Vectors) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from quinion.errors import BadSetting, HomeInUse, InvalidInput, StoreUnavailable
+from quinion.errors import BadSetting, InvalidInput, StoreUnavailable
 from quinion.home import store_place
 from quinion.lexical.word_query import parse_query
 from quinion.model.record import Record
@@ -98,16 +98,6 @@ def test_a_server_that_is_down_is_an_error_and_then_everything_is_there_again(
         server.start()
     assert opened.count(EVERYTHING) == 3
     write(opened, 4)
-
-
-def test_one_engine_uses_a_database(
-    opened: "PostgresStore", url: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(database, "LOCK_TIMEOUT_S", 0.1)
-    with pytest.raises(HomeInUse, match=r"Another engine uses the database.* quinion "):
-        PostgresStore(url)
-    opened.close()
-    PostgresStore(url).close()
 
 
 def test_a_statement_that_takes_too_long_is_an_error(
