@@ -1,11 +1,13 @@
 """Time of hybrid searches against semantic ones, and the size of the keyword index.
 
-    python -m bench.search.cost CORPUS [--chunks 100000] [--copies 1] [--queries 300]
+    python -m bench.search.cost CORPUS [--chunks 100000] [--copies 1] [--queries 300] [--cold]
 
 The chunks are synthetic: halves of real chunks of judged sets, in random pairs, with random unit
-vectors around those of real chunks. The queries are the sets' questions. The modes alternate, with
-and without a filter, so background load affects all alike. A search embeds its query. The
-last column compares processor time, on which other processes have less influence.
+vectors around those of real chunks. The queries are the sets' questions. Each is asked in all
+modes, with and without a filter. The order of all searches is random, so that background load
+affects all alike, and few searches find in a cache what the one before has read. A search embeds
+its query. The last column compares processor time, on which other processes have less influence.
+With `--cold`, no postings are cached, as in the first search for each word after a write.
 
 A million chunks are `--chunks 65536 --copies 16`: the texts are written once and copied within the
 database, with other vectors and ids. Writing them all would take half an hour.
@@ -44,6 +46,7 @@ from quinion.store.embedded.keywords.keyword_index import BLOCK as KEYWORD_BLOCK
 from quinion.store.embedded.store import EmbeddedStore
 from quinion.store.embedded.vectors.vector_file import VectorFile
 from quinion.store.filters import Where
+from quinion.store.keywords import postings_cache
 
 STEP = 1_000
 CENTRES = 300
@@ -131,17 +134,18 @@ async def measure(
     collections = Collections(store, lambda: "")
     times: defaultdict[tuple[str, Mode], list[float]] = defaultdict(list)
     processor: defaultdict[tuple[str, Mode], list[float]] = defaultdict(list)
-    spaces = itertools.count()
-    for turn, query in enumerate(random.Random(2).choices(queries, k=count + WARM_UP)):
-        for name, where in FILTERS.items():
-            for mode in Mode:
-                # Embedded each time instead of cached, but with the same words.
-                asked = query + " " * next(spaces)
-                began, used = perf_counter(), process_time()
-                await search(collections, embedder, "c", asked, LIMIT, where, mode)
-                if turn >= WARM_UP:
-                    times[name, mode].append((perf_counter() - began) * 1000)
-                    processor[name, mode].append((process_time() - used) * 1000)
+    picks = random.Random(2)
+    chosen = picks.choices(queries, k=count + WARM_UP)
+    searches = list(itertools.product(chosen, FILTERS, Mode))
+    picks.shuffle(searches)
+    for turn, (query, name, mode) in enumerate(searches):
+        # Embedded each time instead of cached, but with the same words.
+        text = query + " " * (turn % 1_000)
+        began, used = perf_counter(), process_time()
+        await search(collections, embedder, "c", text, LIMIT, FILTERS[name], mode)
+        if turn >= WARM_UP * len(FILTERS) * len(Mode):
+            times[name, mode].append((perf_counter() - began) * 1000)
+            processor[name, mode].append((process_time() - used) * 1000)
     rows = []
     for name in FILTERS:
         parts = {mode: statistics.quantiles(times[name, mode], n=100) for mode in Mode}
@@ -205,5 +209,8 @@ if __name__ == "__main__":
     parser.add_argument("--chunks", type=int, default=100_000)
     parser.add_argument("--copies", type=int, default=1)
     parser.add_argument("--queries", type=int, default=300)
+    parser.add_argument("--cold", action="store_true")
     options = parser.parse_args()
+    if options.cold:
+        postings_cache.MAX_BYTES = 0
     main(options.corpus, options.chunks, options.copies, options.queries)

@@ -20,8 +20,9 @@ K1, B = 1.2, 0.75
 SPARSE_RATIO = 8
 """If at most one in this many slots is in the mask, only these are scored and compared."""
 
-SAMPLE_STEP = 64
-"""One in this many slots is in the sample from which a bound of the best scores is taken."""
+SAMPLE_STEP = 61
+"""One in this many slots is in the sample from which a bound of the best scores is taken. A prime
+number: records that alternate, or repeat in any other way, must not be all missed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,6 +137,8 @@ def _find_bound(scores: Vectors, mask: Mask, count: int) -> float:
 def _weigh(slots: Slots, counts: Counts, frequency: int, norms: Norms) -> Vectors:
     """BM25 of records for a term that `frequency` records have."""
     rarity = np.log1p((norms.records - frequency + 0.5) / (frequency + 0.5))
+    divisors = norms.norms.take(slots)
+    divisors += counts
     weights = counts * np.float32(rarity * (K1 + 1))
-    weights /= counts + norms.norms.take(slots)
+    weights /= divisors
     return weights

@@ -52,7 +52,9 @@ class Postings:
         # Indexing with smaller integers is slower: numpy converts them each time.
         slots: Slots = self.stored["offset"].astype(np.int64)
         firsts = np.array(self.blocks, np.int64) * self.block_size
-        slots += np.repeat(firsts, np.diff(self.ends, prepend=0))
+        sizes = np.array(self.ends, np.int64)
+        sizes[1:] -= sizes[:-1]  # numpy buffers where both overlap
+        slots += np.repeat(firsts, sizes)
         return slots
 
     def counts(self, places: Slots | None = None) -> Counts:

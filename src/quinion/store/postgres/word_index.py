@@ -13,18 +13,30 @@ from quinion.store.filters import Where
 from quinion.store.keywords.bm25 import Norms, compute_norms
 from quinion.store.keywords.mean import sample_slots
 from quinion.store.keywords.postings import Mask, Postings, Slots
+from quinion.store.keywords.postings_cache import PostingsCache
 from quinion.store.postgres.keyword_index import find_similar, read_lengths, read_postings
 from quinion.store.postgres.rows import Collection, find_by_slots, find_few, find_matching
 from quinion.store.postgres.vector_search import compute_mean, dot, find_nearest_among
 
 
 class Cache:
-    """Norms, slots in use and mean vector of each collection, by its version."""
+    """Norms, slots in use, mean vector and postings of each collection, by its version."""
 
     def __init__(self) -> None:
         self._norms: dict[int, tuple[int, Norms, Mask]] = {}
         self._means: dict[int, tuple[int, Vectors]] = {}
+        self._postings = PostingsCache()
         self._lock = threading.Lock()
+
+    def postings(
+        self, connection: Connection[Any], collection: Collection, terms: Iterable[str]
+    ) -> dict[str, Postings]:
+        """The postings of these terms in this snapshot."""
+
+        def read(missing: list[str]) -> dict[str, Postings]:
+            return read_postings(connection, collection.number, missing)
+
+        return self._postings.read(collection.number, collection.version, terms, read)
 
     def norms(self, connection: Connection[Any], collection: Collection) -> tuple[Norms, Mask]:
         """The norms of a collection in this snapshot, and which slots have a record."""
@@ -74,7 +86,7 @@ class PostgresWordIndex:
         return self._norms
 
     def read_postings(self, terms: Iterable[str]) -> dict[str, Postings]:
-        return read_postings(self._connection, self._collection.number, terms)
+        return self._cache.postings(self._connection, self._collection, terms)
 
     def find_similar(self, word: str) -> list[str]:
         return find_similar(self._connection, self._collection.number, word)

@@ -1,4 +1,4 @@
-"""What scoring by words reads from the embedded store: postings, and cached norms and means."""
+"""What scoring by words reads from the embedded store, cached: postings, norms and means."""
 
 import json
 import sqlite3
@@ -16,6 +16,7 @@ from quinion.store.embedded.vectors.vector_index import Collection
 from quinion.store.keywords.bm25 import Norms, compute_norms
 from quinion.store.keywords.mean import sample_slots
 from quinion.store.keywords.postings import Postings, decode
+from quinion.store.keywords.postings_cache import PostingsCache
 
 _POSTINGS = """
 SELECT block, postings FROM keyword_postings WHERE collection = ? AND term = ? ORDER BY block
@@ -29,17 +30,29 @@ _IS_ONE = _FREQUENCIES.format(condition="term IN (SELECT value FROM json_each(?)
 
 
 class Scoring:
-    """Cache of the norms and the mean of each collection, by its version."""
+    """Cache of the norms, the mean and postings of each collection, by its version."""
 
     def __init__(self) -> None:
         self._norms: dict[int, tuple[int, Norms]] = {}
         self._means: dict[int, tuple[int, Vectors]] = {}
+        self._postings = PostingsCache()
         self._lock = threading.Lock()
 
     def drop(self, number: int) -> None:
         """Forget a collection."""
         self._norms.pop(number, None)
         self._means.pop(number, None)
+        self._postings.drop(number)
+
+    def postings(
+        self, database: sqlite3.Connection, collection: Collection, terms: Iterable[str], size: int
+    ) -> dict[str, Postings]:
+        """The postings of these terms in this snapshot, whose slots are below `size`."""
+
+        def read(missing: list[str]) -> dict[str, Postings]:
+            return _read_postings(database, collection.number, missing, size)
+
+        return self._postings.read(collection.number, collection.version, terms, read)
 
     def norms(self, database: sqlite3.Connection, collection: Collection) -> Norms:
         """The norms of a collection in this snapshot."""
@@ -62,7 +75,7 @@ class Scoring:
         return known[1]
 
 
-def read_postings(
+def _read_postings(
     database: sqlite3.Connection, collection: int, terms: Iterable[str], size: int
 ) -> dict[str, Postings]:
     """Read the postings of these terms, whose slots are below `size`."""

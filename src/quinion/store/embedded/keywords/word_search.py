@@ -11,7 +11,7 @@ from quinion.model.record import Record
 from quinion.store.base import Vectors
 from quinion.store.embedded.bitmap import Mask, Slots
 from quinion.store.embedded.database import REPAIR
-from quinion.store.embedded.keywords.scoring import Scoring, find_similar, read_postings
+from quinion.store.embedded.keywords.scoring import Scoring, find_similar
 from quinion.store.embedded.metadata_index import decoding
 from quinion.store.embedded.rows import find_by_slots
 from quinion.store.embedded.vectors.vector_index import Collection, VectorIndex
@@ -67,7 +67,7 @@ class EmbeddedWordIndex:
 
     def read_postings(self, terms: Iterable[str]) -> dict[str, Postings]:
         size = max(len(self.mask), len(self.norms().norms))
-        return read_postings(self._database, self._collection.number, terms, size)
+        return self._scoring.postings(self._database, self._collection, terms, size)
 
     def find_similar(self, word: str) -> list[str]:
         return find_similar(self._database, self._collection.number, word)
