@@ -17,10 +17,8 @@ from quinion.extract.ocr.words import mean_confidence
 from quinion.extract.scans import scan_probe
 from quinion.extract.scans.scan_decision import Inspection, PageKind, has_layer
 from quinion.extract.scans.text_heuristics import has_running_text
-from quinion.model.page import Method, Page, encode_words, words_to_text
+from quinion.model.page import LOW_CONFIDENCE, Method, Page, encode_words, words_to_text
 
-# Pages below this mean confidence are logged as a warning.
-LOW_CONFIDENCE = 70.0
 # Timeout for all OCR runs of a page. A dense A4 page takes 2 to 7 s of a busy core. An A0 map may
 # take longer than this, but it is a picture anyway.
 OCR_TIMEOUT_S = 45.0

@@ -26,6 +26,7 @@ from quinion.ingest.documents import ExtractedDocument
 from quinion.ingest.engine_resources import Resources
 from quinion.ingest.foreign_text import check_language
 from quinion.ingest.kept_files import NewFile
+from quinion.ingest.page_quality import NOT_RECORDED, PageQuality
 from quinion.ingest.progress import Progress
 from quinion.ingest.source import Source, open_source
 from quinion.ingest.streaming import read_and_embed
@@ -57,6 +58,7 @@ class IngestedDocument:
     contains_drawings: bool
     title: str = ""
     type_is_given: bool = False
+    quality: PageQuality = NOT_RECORDED
 
 
 @dataclass(frozen=True, slots=True)
@@ -324,6 +326,7 @@ def _draft_document(
         extraction_method=document_method(reading.pages),
         contains_drawings=reading.contains_drawings,
         type_is_given=document_type is not None,
+        quality=PageQuality.of(reading.pages),
     )
 
 

@@ -25,6 +25,8 @@ FORMAT = 1
 SCALE = 0xFFFF
 """Coordinates are stored in 16 bits: a hundredth of a point on an A4 page."""
 STARTS_LINE, HIDDEN = 1, 2
+LOW_CONFIDENCE = 70.0
+"""Mean confidence of a page's words below which its OCR is doubtful."""
 SOFT_HYPHEN = "\xad"
 _HEAD = struct.Struct("<BIff")
 

@@ -11,6 +11,7 @@ from pydantic import BaseModel, Field
 
 from quinion.ingest.applications import KnownDocument, NewDocument, SkippedPicture
 from quinion.ingest.foreign_text import describe_foreign
+from quinion.ingest.page_quality import PageQuality
 from quinion.model.document_type import DocumentType
 from quinion.model.record import Hit, Metadata, Record
 from quinion.servers.base import Answer, FilterWarning
@@ -232,11 +233,30 @@ class Listing(BaseModel):
 
 
 class Stored(Listed):
-    """A document with its application and the ids of other versions, from the same path."""
+    """A document with its application, the ids of other versions from the same path, and the pages
+    that a person should check; `page_count` is 0 if it was stored before that was recorded."""
 
     application_ref: str
     file_hash: str
     versions: list[str] = []
+    page_count: int = 0
+    empty_pages: list[int] = []
+    doubtful_pages: list[int] = []
+    hidden_pages: list[int] = []
+
+    @classmethod
+    def of(cls, record: Record) -> Self:
+        """Convert a record of the registry."""
+        quality = PageQuality.from_metadata(record.metadata)
+        pages = {
+            "empty_pages": list(quality.empty),
+            "doubtful_pages": list(quality.doubtful),
+            "hidden_pages": list(quality.hidden),
+        }
+        title = title_of(record.metadata)
+        return cls.model_validate(
+            {"document_id": record.id, **record.metadata, "title": title, **pages}
+        )
 
 
 class StoredDocuments(BaseModel):

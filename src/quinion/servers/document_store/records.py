@@ -79,7 +79,8 @@ def chunk_records(document: IngestedDocument, text: str, chunks: Sequence[Chunk]
 def registry_record(document: IngestedDocument) -> Record:
     """Build the registry record of a document.
 
-    The title, and the note that the user gave the type, are additions to the contract.
+    The title, the note that the user gave the type, and the quality of the pages are additions to
+    the contract.
     """
     return Record(
         id=document.id,
@@ -95,6 +96,7 @@ def registry_record(document: IngestedDocument) -> Record:
             "contains_drawings": document.contains_drawings,
             **({"title": document.title} if document.title else {}),
             **({"type_is_given": True} if document.type_is_given else {}),
+            **document.quality.as_metadata(),
         },
     )
 
