@@ -8,10 +8,9 @@ from rich.markup import escape
 from rich.table import Column, Table
 
 from quinion.cli.doctor.clients import check_clients
-from quinion.cli.doctor.finding import Finding
-from quinion.cli.doctor.installed import check_installation
 from quinion.cli.doctor.servers import check_engines, check_servers
 from quinion.cli.options import print_json
+from quinion.installation import Finding, check_installation
 from quinion.settings import Settings
 
 

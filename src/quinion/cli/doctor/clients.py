@@ -11,9 +11,9 @@ from quinion import __version__
 from quinion.cli.connect.clients import CLIENTS, Client, is_ours, read_servers
 from quinion.cli.connect.configfile import read_config
 from quinion.cli.connect.entries import find_program
-from quinion.cli.doctor.finding import Finding
 from quinion.cli.doctor.servers import check_health
 from quinion.errors import QuinionError
+from quinion.installation import Finding
 from quinion.servers.registry import CATALOG, differing
 from quinion.settings import Settings
 

@@ -13,11 +13,11 @@ from mcp import Client, StdioServerParameters
 from mcp.client.stdio import stdio_client
 
 from quinion.cli.connect.entries import make_stdio_transport
-from quinion.cli.doctor.finding import Finding
 from quinion.cli.server_client import Answer, call, connect
 from quinion.daemon.client import LOG_NAME
 from quinion.errors import QuinionError, StoreUnavailable
 from quinion.home import store_place
+from quinion.installation import Finding
 from quinion.servers.registry import CATALOG
 from quinion.settings import Settings
 from quinion.store.factory import describe_builds

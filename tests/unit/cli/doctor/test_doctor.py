@@ -14,8 +14,8 @@ import pytest
 from quinion import __version__
 from quinion.cli.connect.clients import find_client
 from quinion.cli.doctor.clients import check_clients
-from quinion.cli.doctor.installed import check_installation
 from quinion.cli.doctor.servers import check_engines
+from quinion.installation import check_installation
 from quinion.model.record import Record
 from quinion.servers.document_store.records import CHUNKS
 from quinion.settings import Settings

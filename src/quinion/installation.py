@@ -6,11 +6,11 @@ import shutil
 import subprocess
 from collections.abc import Iterator
 from contextlib import suppress
+from dataclasses import dataclass
 from importlib.util import find_spec
 from time import perf_counter
 
 from quinion import __version__
-from quinion.cli.doctor.finding import Finding
 from quinion.embed.local.embedder import LocalEmbedder
 from quinion.engine import ENGINES, TESSERACT, check_ocr
 from quinion.errors import BadSetting, QuinionError
@@ -29,8 +29,24 @@ EXTRAS = {
 """Package that shows whether an extra is installed."""
 
 
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """Result of one check; `advice` is the fix for a problem."""
+
+    what: str
+    well: bool
+    found: str
+    advice: str = ""
+
+
 def check_installation(settings: Settings) -> Iterator[Finding]:
-    """Check everything that is installed."""
+    """Check everything that is installed. Blocking: it loads the embedding model."""
+    yield from check_programs(settings)
+    yield _check_model(settings)
+
+
+def check_programs(settings: Settings) -> Iterator[Finding]:
+    """Check packages, extras and OCR. Blocking."""
     yield Finding("quinion", True, f"{__version__} on Python {platform.python_version()}")
     versions = [f"{name} {importlib.metadata.version(name)}" for name in PACKAGES]
     yield Finding("packages", True, ", ".join(versions))
@@ -39,7 +55,6 @@ def check_installation(settings: Settings) -> Iterator[Finding]:
         yield _check_rapidocr(settings)
     else:
         yield _check_tesseract(settings)
-    yield _check_model(settings)
 
 
 def _check_extras(settings: Settings) -> Finding:
