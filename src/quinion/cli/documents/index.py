@@ -1,13 +1,11 @@
 """`quinion index`: index folders for DocVec, once or continuously with `--watch`."""
 
 import json
-import math
 import os
 from pathlib import Path
 
 import anyio
 import typer
-from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 from mcp import Client
 from rich.console import Console
 from rich.markup import escape
@@ -19,15 +17,9 @@ from quinion.cli.report import fail, warn
 from quinion.cli.server_client import Answer, call, connect
 from quinion.errors import FileMissing, InvalidInput
 from quinion.extract.formats import INDEXED
+from quinion.ingest.folders.changes import watch_folders
 from quinion.servers import docvec
 from quinion.settings import Settings
-
-QUIET_S = 1.0
-"""Time without changes before a folder is indexed, so that a program can finish writing a file."""
-MAX_WAIT_S = 30.0
-"""Longest wait for that quiet period, in a folder that changes all the time."""
-POLL_MS = 100
-"""Interval between two checks for file-system events."""
 
 
 def run(
@@ -62,48 +54,16 @@ async def _index(
 
 async def _watch(client: Client, paths: list[Path], recursive: bool, as_json: bool) -> None:
     """Keep the index up to date until interrupted."""
-    send, changes = anyio.create_memory_object_stream[set[Path]](math.inf)
-    async with anyio.create_task_group() as group:
-        # Started before the first run, so that changes during that run are not missed.
-        group.start_soon(_send_changes, paths, recursive, send)
-        await _update_index(client, paths, recursive, True, as_json)
-        if not as_json:
+    is_first = True
+
+    async def update(touched: list[Path]) -> None:
+        nonlocal is_first
+        await _update_index(client, touched, recursive, True, as_json, only_changes=not is_first)
+        if is_first and not as_json:
             typer.echo("Watching. Press Ctrl-C to stop; the index is kept.")
-        async for some in changes:
-            changed = some | await _wait_until_quiet(changes)
-            touched = [path for path in paths if any(one.is_relative_to(path) for one in changed)]
-            await _update_index(client, touched, recursive, True, as_json, only_changes=True)
+        is_first = False
 
-
-async def _wait_until_quiet(changes: MemoryObjectReceiveStream[set[Path]]) -> set[Path]:
-    """Collect further changes until none arrives for `QUIET_S`."""
-    changed: set[Path] = set()
-    with anyio.move_on_after(MAX_WAIT_S):
-        while True:
-            with anyio.move_on_after(QUIET_S) as pause:
-                changed |= await changes.receive()
-            if pause.cancelled_caught:
-                break
-    return changed
-
-
-async def _send_changes(
-    paths: list[Path], recursive: bool, send: MemoryObjectSendStream[set[Path]]
-) -> None:
-    """Send file-system changes of documents and folders as they happen."""
-    # Imported here: most runs do not watch.
-    from watchfiles import Change, awatch
-
-    def concerns(_: Change, text: str) -> bool:
-        path = Path(text)
-        # Anything but a file may be a folder that was moved in, or a deleted path.
-        return path.suffix.lower() in INDEXED or not path.is_file()
-
-    async with send:
-        async for changes in awatch(
-            *paths, watch_filter=concerns, step=POLL_MS, debounce=POLL_MS, recursive=recursive
-        ):
-            await send.send({Path(path) for _, path in changes})
+    await watch_folders(paths, update, recursive=recursive)
 
 
 async def _update_index(

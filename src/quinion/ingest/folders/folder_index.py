@@ -8,6 +8,7 @@ from quinion.embed.base import Embedder
 from quinion.embed.factory import Backend, make_embedder
 from quinion.ingest.engine_resources import Resources
 from quinion.ingest.folders.file_reader import File
+from quinion.ingest.folders.file_states import CheckedFile, check_files
 from quinion.ingest.folders.plan import Move
 from quinion.ingest.folders.records import (
     IndexCollections,
@@ -18,19 +19,26 @@ from quinion.ingest.folders.records import (
 )
 from quinion.ingest.folders.scan import is_missing
 from quinion.ingest.kept_files import NewFile
+from quinion.ingest.source import Digests
 from quinion.model.record import Record
 from quinion.store.base import Selector, Vectors
 from quinion.store.collections import Write
 
 
 class FolderIndex:
-    """One index: files and their chunks. Each transaction changes its files before its chunks."""
+    """One index: files and their chunks. Each transaction changes its files before its chunks.
+
+    `failures` has the files that the last run over them in this process could not index, by path
+    with the reason.
+    """
 
     def __init__(self, resources: Resources) -> None:
         settings = resources.settings
         self.resources = resources
         self.names = IndexCollections(settings.docvec_collection)
         self.embedder = self._open_embedder()
+        self.digests = Digests()
+        self.failures: dict[str, str] = {}
         self._declared = self.embedder is resources.model
         if not self._declared:
             resources.collections.declare(self.names.chunks, None)
@@ -173,6 +181,13 @@ class FolderIndex:
             timeout_s=settings.docvec_timeout,
             count=self._count_tokens,
         )
+
+    async def check(self, paths: Sequence[str]) -> list[CheckedFile]:
+        """Compare indexed and failed files with the disk."""
+        records = await self.resources.collections.get(self.names.files, ids=paths)
+        by_path = {record.id: record for record in records}
+        failures = dict(self.failures)
+        return await in_thread(check_files, paths, by_path, failures, self.digests)
 
     async def find_vanished(self, paths: Sequence[str]) -> list[str]:
         """The paths that no longer exist on disk."""

@@ -37,7 +37,7 @@ from quinion.ingest.folders.plan import make_plan
 from quinion.ingest.folders.scan import check_folder, find_files, is_missing
 from quinion.ingest.foreign_text import check_language
 from quinion.ingest.progress import Progress, no_progress
-from quinion.ingest.source import Digests, Source, open_source
+from quinion.ingest.source import Source, open_source
 from quinion.model.chunk import FileChunk
 
 GROUP_CHUNKS = 512
@@ -45,6 +45,8 @@ GROUP_CHUNKS = 512
 GROUP_FILES = 64
 HALF = 0.5
 MAX_REPORTS = 400
+MAX_FAILURES = 10_000
+"""Failed files that are remembered."""
 
 PROBE = "word"
 """Text that tells a service that is down from one that cannot embed a certain file."""
@@ -83,7 +85,6 @@ class Indexer:
     def __init__(self, index: FolderIndex) -> None:
         self._resources = index.resources
         self._index = index
-        self._digests = Digests()
 
     async def index_file(self, path: str, progress: Progress) -> tuple[Source, RunResult]:
         """Index one file.
@@ -98,6 +99,7 @@ class Indexer:
         pages = _PageProgress(progress)
         async with self._index.running():
             run = await self._ingest([source], no_progress if is_paged else progress, pages.report)
+            self._note_failures([source], run)
         if problems := [*run.errors, *run.skipped]:
             raise problems[0][1]
         await pages.finish()
@@ -115,12 +117,13 @@ class Indexer:
             sources, errors = await in_thread(self._scan_folder, path, recursive)
             run = await self._ingest(sources, progress, no_progress)
             run.errors = sorted([*errors, *run.errors], key=lambda error: error[0])
+            self._note_failures(sources, run)
             run.skipped.sort(key=lambda error: error[0])
             return run
 
     def _open(self, path: str) -> Source:
         roots = self._resources.settings.read_roots
-        return open_source(path, INDEXED, roots, self._digests)
+        return open_source(path, INDEXED, roots, self._index.digests)
 
     def _scan_folder(
         self, path: str, recursive: bool
@@ -206,6 +209,14 @@ class Indexer:
             await self._index.remove(path)
         _skip_copies(run, sources, plan.duplicates)
         return run
+
+    def _note_failures(self, sources: Sequence[Source], run: RunResult) -> None:
+        failures = self._index.failures
+        for source in sources:
+            failures.pop(str(source.path), None)
+        failures.update({path: error.message for path, error in run.errors})
+        for path in list(failures)[:-MAX_FAILURES]:
+            del failures[path]
 
     def _find_foreign(self, file: File) -> str:
         """Return the path of a file that the local model was not made for, else an empty text."""

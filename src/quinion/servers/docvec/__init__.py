@@ -18,6 +18,7 @@ from quinion.servers.docvec.check import (
 )
 from quinion.servers.docvec.citations import FileCitations
 from quinion.servers.docvec.failures import refuse
+from quinion.servers.docvec.file_tools import make_console_tools
 from quinion.servers.docvec.resources import add_resources
 from quinion.servers.docvec.tools import make_tools
 from quinion.servers.evidence.show import add_route, make_show_tool
@@ -61,6 +62,7 @@ def build(engine: Engine) -> ContractServer:
         instructions=INSTRUCTIONS,
         tools=make_tools(index, citations),
         unlisted=[
+            *make_console_tools(index),
             make_verify_tool(
                 engine,
                 partial(list_collection_names, index),

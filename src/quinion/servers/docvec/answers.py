@@ -10,6 +10,7 @@ from typing import Annotated, Generic, Literal, TypeVar
 
 from pydantic import BaseModel, Field, JsonValue
 
+from quinion.ingest.folders.file_states import FileState
 from quinion.model.page import PAGE_SPANS
 from quinion.model.record import Hit, Scalar
 from quinion.servers.base import Answer, Truncated
@@ -190,6 +191,32 @@ class Stats(BaseModel):
     )
 
 
+class FolderFiles(BaseModel):
+    """A folder and how many of its files are indexed or could not be."""
+
+    path: str
+    files: int
+
+
+class ListedFile(BaseModel):
+    """A file with its state: indexed, changed, vanished or failed."""
+
+    path: str
+    state: FileState
+    indexed_at: str
+    reason: str
+
+
+class Files(BaseModel):
+    """A part of the files, of one folder or of all."""
+
+    total_chunks: int
+    unique_files: int
+    folders: list[FolderFiles]
+    files: list[ListedFile]
+    has_more: bool
+
+
 IndexFileAnswer = Answer[Annotated[Done[IndexedFile] | Failed, Field(discriminator="success")]]
 IndexDirectoryAnswer = Answer[
     Annotated[Done[IndexedDirectory] | Failed, Field(discriminator="success")]
@@ -198,5 +225,6 @@ SearchAnswer = Answer[Annotated[Done[Found] | Failed, Field(discriminator="succe
 BudgetAnswer = Answer[Annotated[Done[FoundWithinBudget] | Failed, Field(discriminator="success")]]
 DeleteChunksAnswer = Answer[Annotated[Done[DeletedChunks] | Failed, Field(discriminator="success")]]
 DeleteFileAnswer = Answer[Annotated[Done[DeletedFile] | Failed, Field(discriminator="success")]]
+FilesAnswer = Answer[Annotated[Done[Files] | Failed, Field(discriminator="success")]]
 ClearAnswer = Answer[Annotated[Done[Cleared] | Failed, Field(discriminator="success")]]
 StatsAnswer = Answer[Annotated[Done[Stats] | Failed, Field(discriminator="success")]]

@@ -1,9 +1,13 @@
-"""Index statistics and the indexed text of a file."""
+"""Index statistics, files with their states, and the indexed text of a file."""
+
+import os
+from collections import Counter
+from dataclasses import asdict
 
 from quinion.errors import FileMissing, InvalidInput
 from quinion.ingest.folders.folder_index import FolderIndex
 from quinion.model.record import is_flagged
-from quinion.servers.docvec.answers import Stats
+from quinion.servers.docvec.answers import Files, FolderFiles, ListedFile, Stats
 from quinion.servers.invisible_text import note
 from quinion.servers.response_size import how_many_fit
 
@@ -23,6 +27,24 @@ async def describe(index: FolderIndex, from_file: int = 0) -> Stats:
         source_files=shown,
         vanished_files=await index.find_vanished(shown),
         next_file=from_file + count if count < len(rest) else None,
+    )
+
+
+async def list_files(index: FolderIndex, folder: str | None, offset: int, limit: int) -> Files:
+    """A part of the files with their states, those that failed first, and all folders."""
+    known = await index.known()
+    failed = sorted(path for path in index.failures if path not in known)
+    paths = [*failed, *sorted(known)]
+    counts = Counter(map(_parent, paths))
+    if folder is not None:
+        paths = [path for path in paths if _parent(path) == folder]
+    checked = await index.check(paths[offset : offset + limit])
+    return Files(
+        total_chunks=await index.count(),
+        unique_files=len(known),
+        folders=[FolderFiles(path=path, files=count) for path, count in sorted(counts.items())],
+        files=[ListedFile.model_validate(asdict(one)) for one in checked],
+        has_more=len(paths) > offset + limit,
     )
 
 
@@ -49,3 +71,7 @@ async def read_file(index: FolderIndex, path: str, from_chunk: int) -> tuple[str
     shown = chunks[from_chunk : from_chunk + count]
     text = note(JOINT.join(rest[:count]), any(is_flagged(chunk.metadata) for chunk in shown))
     return text, from_chunk + count if count < len(rest) else None
+
+
+def _parent(path: str) -> str:
+    return os.path.dirname(path)  # noqa: PTH120 - of all files, without a Path for each
