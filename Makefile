@@ -96,9 +96,10 @@ bundles: $(MCPB) ## build .mcpb bundles of all servers into dist/, and update se
 docs: dev ## regenerate the reference of tools, settings and commands
 	PYTHONPATH=packages/mistral-ocr-mcp/src $(BIN)/python -m docs.generate
 
-picture: dev chromium ## record the pictures of the README: docs/search.svg, docs/evidence-*.png
+picture: dev chromium ## record the pictures of the README: docs/search.svg, docs/evidence-*.png, docs/console
 	$(BIN)/python -m docs.picture
 	$(BIN)/python -m tests.browser.picture
+	$(BIN)/python -m tests.browser.console.pictures
 
 conformance-tools: $(NODE) $(CLIENT_V1) ## install the clients and tools of the conformance tests
 

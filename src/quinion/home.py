@@ -70,6 +70,19 @@ def hold_home(settings: Settings) -> Iterator[FolderLock]:
         yield lock
 
 
+def measure_home(home: Path) -> dict[str, int]:
+    """Sum the bytes of each folder in a home, and of its files as `files`. Blocking."""
+    sizes: dict[str, int] = {}
+    for place, _, names in os.walk(home):
+        parts = Path(place).relative_to(home).parts
+        for name in names:
+            with suppress(OSError):  # deleted meanwhile
+                size = (Path(place) / name).lstat().st_size
+                key = parts[0] if parts else "files"
+                sizes[key] = sizes.get(key, 0) + size
+    return sizes
+
+
 def check_restored(home: Path) -> None:
     """Refuse a home into which a backup was restored only in part.
 

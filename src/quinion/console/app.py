@@ -13,17 +13,19 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from quinion.console.calls import Calls
+from quinion.console.folder_routes import make_folder_routes
 from quinion.console.gate import Gate, SecurityHeaders
-from quinion.console.jobs import Jobs
+from quinion.console.jobs import JobMissing, Jobs
 from quinion.console.rendering import FAILED, Pages, View, read_number, show_error
 from quinion.console.session import Sessions
 from quinion.console.site import HEALTH
 from quinion.console.uploads import Uploads
-from quinion.console.views import folders, library, policies
+from quinion.console.views import library, policies
 from quinion.console.views.documents import Documents
 from quinion.console.views.evidence import fetch_page
 from quinion.console.views.health import Health
 from quinion.console.views.search import KINDS, show_search
+from quinion.console.watches import Watches
 from quinion.errors import QuinionError
 from quinion.model.record import Mode
 from quinion.servers.document_store.listing import check_ref
@@ -45,6 +47,7 @@ def build_app(
     sessions: Sessions,
     calls: Calls,
     jobs: Jobs,
+    watches: Watches,
     uploads: Uploads,
     health: Health,
 ) -> ASGIApp:
@@ -86,17 +89,6 @@ def build_app(
     async def table(request: Request) -> Response:
         return await library.fetch_csv(calls, request.query_params)
 
-    async def list_folders(request: Request) -> View:
-        return await folders.show_list(calls, jobs, request.query_params)
-
-    async def index_folder(request: Request) -> Response:
-        async with request.form(max_files=0, max_fields=5) as form:
-            job = folders.index(jobs, str(form.get("folder", "")))
-        return JSONResponse(job, 202, headers={"HX-Redirect": "/folders"})
-
-    async def prune_folders(_: Request) -> Response:
-        return JSONResponse(await folders.prune(calls), headers={"HX-Redirect": "/folders"})
-
     async def list_documents(request: Request) -> View:
         return await documents.show_list(request.query_params)
 
@@ -105,6 +97,10 @@ def build_app(
 
     async def download(request: Request) -> Response:
         return await documents.download(request.path_params["id"])
+
+    async def document_page(request: Request) -> Response:
+        id_, number = request.path_params["id"], request.path_params["number"]
+        return await documents.fetch_page(id_, number, request.query_params.get("size", ""))
 
     async def delete_document(request: Request) -> Response:
         deleted = await documents.delete(request.path_params["id"])
@@ -127,7 +123,9 @@ def build_app(
 
     async def change_job(request: Request) -> View:
         change = {"cancel": jobs.cancel, "retry": jobs.retry, "dismiss": jobs.dismiss}
-        change[request.path_params["change"]](int(request.path_params["number"]))
+        if (named := request.path_params["change"]) not in change:
+            raise JobMissing(f"A job cannot {named[:100]!r}.")
+        change[named](int(request.path_params["number"]))
         return await list_jobs(request)
 
     async def show_health(_: Request) -> View:
@@ -135,6 +133,9 @@ def build_app(
 
     async def check(_: Request) -> View:
         return await health.check(CATALOG)
+
+    async def measure(_: Request) -> View:
+        return await health.measure()
 
     async def back_up(_: Request) -> Response:
         name = await health.back_up()
@@ -163,9 +164,11 @@ def build_app(
             route("/documents/upload", upload, "POST"),
             route("/documents/{id}", show_document),
             route("/documents/{id}/file", download),
+            route("/documents/{id}/page/{number:int}", document_page),
             route("/documents/{id}/delete", delete_document, "POST"),
             route("/documents/{id}/ingest", ingest_again, "POST"),
             route("/engine", show_health),
+            route("/engine/sizes", measure),
             route("/engine/check", check, "POST"),
             route("/engine/backup", back_up, "POST"),
             route("/engine/backup/{name}", send_backup),
@@ -180,9 +183,7 @@ def build_app(
             route("/library/table", table),
             route("/library/{slug}", show_gallery),
             route("/library/{slug}/page/{number:int}", show_page),
-            route("/folders", list_folders),
-            route("/folders/index", index_folder, "POST"),
-            route("/folders/prune", prune_folders, "POST"),
+            *make_folder_routes(route, calls, jobs, watches),
         ],
         exception_handlers={HTTPException: _show_http_error(pages)},
     )

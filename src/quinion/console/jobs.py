@@ -62,6 +62,7 @@ class Job:
     answer: Answer = field(default_factory=dict)
     can_retry: bool = True
     scope: anyio.CancelScope = field(default_factory=anyio.CancelScope)
+    ended: anyio.Event = field(default_factory=anyio.Event)
 
     @property
     def is_active(self) -> bool:
@@ -205,6 +206,7 @@ class Jobs:
         if job.is_active:
             job.state, job.message = state, message
             self._finish(job)
+            job.ended.set()
 
 
 def describe_outcome(answer: Answer) -> str:

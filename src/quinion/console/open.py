@@ -14,6 +14,7 @@ from quinion.console.session import Sessions
 from quinion.console.uploads import Uploads
 from quinion.console.views.documents import finish_upload
 from quinion.console.views.health import Health, Measure, RecentLog
+from quinion.console.watches import Watches
 from quinion.servers.base import ContractServer
 from quinion.settings import Settings
 
@@ -38,8 +39,9 @@ async def open_console(
     log = RecentLog()
     logging.getLogger().addHandler(log)
     try:
-        async with jobs.run():
+        watches = Watches(settings.home, calls, jobs, count_client)
+        async with jobs.run(), watches.run():
             health = Health(settings, calls, measure, log)
-            yield build_app(settings, sessions, calls, jobs, uploads, health)
+            yield build_app(settings, sessions, calls, jobs, watches, uploads, health)
     finally:
         logging.getLogger().removeHandler(log)

@@ -1,6 +1,7 @@
 """The console as a site of `quinion serve`: built at its first request.
 
-Until then it costs a port. The templates and their library are imported when a browser comes.
+Until then it costs a port, unless folders are watched. The templates and their library are
+imported when a browser comes.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -17,6 +18,8 @@ from quinion.telemetry.metrics import Family
 
 NAME = "console"
 HEALTH = "/health"
+WATCHED = "watched-folders.json"
+"""File in the home with the watched folders."""
 
 
 class LazyConsole:
@@ -42,6 +45,8 @@ class LazyConsole:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
             async with anyio.create_task_group() as self._group:
+                if (self._settings.home / WATCHED).exists():
+                    self._app = await self._group.start(self._open)
                 await _answer_lifespan(receive, send)
                 self._group.cancel_scope.cancel()
             return

@@ -1,10 +1,7 @@
 """The console in a browser, as a person uses it, on generated documents."""
 
 import re
-import subprocess
 from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Any
 
 import pytest
@@ -12,61 +9,16 @@ from playwright.sync_api import Page, expect
 
 from tests.browser.chromium import find_chromium, find_violations
 from tests.browser.conftest import NewPage
+from tests.browser.console.running import Running, run_command, serve
 from tests.contract.conftest import NewHome
 from tests.contract.doclibrary.documents import survey
 from tests.contract.policy_kb.policies import framework
-from tests.contract.process import SCRIPTS, STOPPING_S, Home, run_to_end
 from tests.documents import PROSE, Scan, make_pdf, text_pdf
 
-PORTS = {
-    f"{name}_PORT": "0"
-    for name in ("DOCUMENT_STORE", "POLICY_KB", "DOCVEC", "DOCLIBRARY", "QUINION_CONSOLE")
-}
 REF = "26/00001/FUL"
 PHONE, DESK = {"width": 390, "height": 844}, {"width": 1440, "height": 900}
 FIRST_VIEW_BYTES = 100_000
 READING_MS = 60_000
-
-
-@dataclass
-class Running:
-    """An engine with a console."""
-
-    home: Home
-    address: str
-    process: "subprocess.Popen[str]"
-    port: str
-
-    def key(self) -> str:
-        """A new address with a key."""
-        made = run_to_end(
-            self.home, {**PORTS, "BROWSER": "true"}, "open", "--json", program="quinion"
-        )
-        assert made.returncode == 0, made.stderr
-        return made.stdout.split('"')[3]
-
-
-@contextmanager
-def serve(home: Home, port: str = "0", **variables: str) -> Iterator[Running]:
-    """Start `quinion serve` on a home."""
-    environment = home.environment({**PORTS, "QUINION_CONSOLE_PORT": port, **variables})
-    with (
-        (home.files / "server.log").open("a") as log,
-        subprocess.Popen(
-            [SCRIPTS / "quinion", "serve", "console"],
-            env=environment,
-            stdout=subprocess.PIPE,
-            stderr=log,
-            text=True,
-        ) as process,
-    ):
-        try:
-            assert process.stdout is not None
-            address = process.stdout.readline().split()[1].partition("/?")[0]
-            yield Running(home, address, process, address.rpartition(":")[2])
-        finally:
-            process.terminate()
-            process.wait(STOPPING_S)
 
 
 @pytest.fixture(scope="module")
@@ -88,8 +40,7 @@ def running(new_home: NewHome) -> Iterator[Running]:
         ["library", "add", str(survey(home.files / "survey.pdf"))],
         ["index", str(notes)],
     ):
-        done = run_to_end(home, {}, *command, program="quinion")
-        assert done.returncode == 0, done.stderr + done.stdout
+        run_command(home, *command)
     with serve(home) as running:
         yield running
 
@@ -217,9 +168,52 @@ def test_a_page_comes_back_when_the_engine_does(new_home: NewHome, new_page: New
         expect(page.locator("#search")).to_be_visible()
 
 
+def test_a_page_whose_session_expires_asks_for_a_key(running: Running, new_page: NewPage) -> None:
+    page = new_page()
+    page.clock.install()
+    enter(running, page)
+    page.context.clear_cookies()
+    page.clock.run_for(31_000)
+    expect(page.get_by_role("heading", name="This console is locked")).to_be_visible()
+
+
+def test_a_folder_is_watched_and_its_vanished_file_removed(running: Running, page: Page) -> None:
+    folder = running.home.files / "watched"
+    folder.mkdir()
+    (folder / "one.md").write_text("# One\n\nFirst.\n")
+    go_to(page, "Folders")
+    page.get_by_label("Folder on the machine").fill(str(folder))
+    page.get_by_role("button", name="Index and watch").click()
+    expect(page.locator(".watched .name")).to_have_text(str(folder))
+    done = page.locator("#jobs .job.done", has_text=str(folder))
+    expect(done).to_be_visible(timeout=READING_MS)
+    page.get_by_role("button", name="Stop watching").click()
+    expect(page.locator(".watched")).to_have_count(0)
+    (folder / "one.md").unlink()
+    page.get_by_role("button", name="Find vanished files…").click()
+    expect(page.get_by_role("dialog")).to_contain_text("one.md")
+    page.get_by_role("button", name="Remove it from the index").click()
+    expect(page.locator("table.list")).not_to_contain_text("one.md")
+
+
+def test_chunks_are_drawn_on_the_page_and_pages_are_thumbnails(
+    running: Running, page: Page
+) -> None:
+    go_to(page, "Documents")
+    page.get_by_role("link", name="Letter").first.click()
+    expect(page.locator(".pages a")).to_have_count(2)
+    thumbnail = page.locator(".thumb img").first
+    assert thumbnail.evaluate("image => image.decode().then(() => image.naturalWidth)") > 50
+    expect(page.locator(".chunk rect").first).to_be_visible()
+    page.locator(".chunks li").first.hover()
+    expect(page.locator(".chunk.lit")).to_have_count(1)
+    page.get_by_role("link", name="Next").click()
+    expect(page.locator(".pagetext")).to_contain_text("hedges and yards")
+
+
 VIEWS = [
     *("/", "/?q=hedges", "/?q=hedges&kind=policies&date=2024-01-01", "/documents", "/policies"),
-    *("/policies/NPPF?section=Chapter+2", "/policies/NPPF/compare", "/library", "/folders"),
+    *("/policies/NPPF?section=Chapter+11", "/policies/NPPF/compare", "/library", "/folders"),
     *("/engine", "/nowhere"),
 ]
 

@@ -18,10 +18,12 @@ VIEWS = [
     *("/documents", "/documents/a", "/documents/a/file", "/policies", "/policies/a"),
     *("/policies/a/compare", "/library", "/library/a", "/library/a/page/1", "/library/table"),
     *("/library/picture?document=a&page=1", "/folders", "/engine", "/engine/backup/a.tar"),
+    *("/documents/a/page/1", "/folders/vanished", "/engine/sizes", "/evidence"),
 ]
 ACTIONS = [
     *("/documents/upload", "/documents/a/delete", "/documents/a/ingest", "/jobs/1/cancel"),
     *("/folders/index", "/folders/prune", "/engine/check", "/engine/backup"),
+    *("/folders/watch", "/folders/unwatch", "/jobs/1/retry", "/jobs/1/dismiss"),
 ]
 TOKEN = {"MCP_API_KEY": "a-token"}
 
@@ -84,6 +86,18 @@ def test_a_session_survives_a_restart_but_no_key_does(shared: Shared, new_home: 
     with open_console(shared, home) as again:
         again.cookies = cookies
         assert again.get("/").status_code == 200
+
+
+def test_a_session_that_has_expired_has_to_log_in_again(guarded: Console) -> None:
+    guarded.send("POST", "/login", data={"token": "a-token"})
+    assert guarded.get("/alive").status_code == 204
+    expired = guarded.sessions._sign("session", -1)
+    guarded.cookies.set("quinion-3000", expired, "127.0.0.1")
+    assert guarded.get("/documents").headers["location"] == "/login?next=%2Fdocuments"
+    assert guarded.get("/alive").status_code == 303
+    assert guarded.get("/jobs", headers={"hx-request": "true"}).headers["hx-redirect"] == "/login"
+    csrf = {"x-csrf-token": guarded.sessions.csrf_token(expired)}
+    assert guarded.send("POST", "/documents/a/delete", headers=csrf).status_code == 401
 
 
 def test_with_a_token_people_log_in(guarded: Console) -> None:

@@ -2,17 +2,22 @@
 
 import time
 from collections.abc import Iterator
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
 import pytest
+from PIL import Image
+from starlette.requests import ClientDisconnect
 
+from quinion.console.uploads import Uploads
 from quinion.servers import document_store
+from quinion.settings import Settings
 from tests.contract.conftest import NewHome
 from tests.contract.console.conftest import Console, open_console
 from tests.contract.local import Shared
-from tests.documents import PROSE, Scan, make_pdf, photo, text_pdf
+from tests.documents import PROSE, Blank, Scan, Text, hide_text, make_pdf, photo, text_pdf
 
 REF = "26/00002/FUL"
 PATIENCE_S = 60
@@ -58,12 +63,45 @@ def test_an_uploaded_file_becomes_a_document_that_can_be_read(console: Console) 
     [listed] = console.json("/documents")["documents"]
     assert (listed["id"], listed["application"], listed["method"]) == (id_, REF, "Text layer")
     shown = console.json(f"/documents/{id_}")
-    assert (shown["pages"], shown["page"]) == ([1], 1)
+    assert ([page["number"] for page in shown["pages"]], shown["page"]) == ([1], 1)
     assert shown["text"].split() == PROSE.split()
     assert [chunk["chunk_index"] for chunk in shown["chunks"]] == [0]
     assert "Letter &amp; plan.pdf" in console.page(f"/documents/{id_}")
     [hit] = console.json("/?q=bicycle&kind=documents")["hits"]
     assert console.get(hit["open"]).status_code == 200
+
+
+def test_pages_to_check_are_named_in_the_list_and_on_the_document(console: Console) -> None:
+    path = make_pdf(console.home.files / "made.pdf", [Text(PROSE), Blank(), Text(PROSE[::-1])])
+    hide_text(path, 3, "Only programs read this sentence, which is white on white.")
+    upload(console, "three.pdf", path.read_bytes())
+    id_ = wait(console)[0]["document"]
+    [listed] = console.json("/documents")["documents"]
+    assert listed["pages"] == 3
+    marks = {one["mark"]: one["pages"] for one in listed["warnings"]}
+    assert marks == {"hidden": [3], "empty": [2]}
+    assert "1 page: no text" in console.page("/documents")
+    shown = console.json(f"/documents/{id_}?page=2")
+    assert [page["mark"] for page in shown["pages"]] == ["", "empty", "hidden"]
+    assert (shown["before"], shown["after"], shown["chunks"]) == (1, 3, [])
+    assert "This page has no text." in console.page(f"/documents/{id_}?page=2")
+
+
+def test_a_page_has_an_image_a_thumbnail_and_boxes_of_its_chunks(console: Console) -> None:
+    id_ = ingest(console, "Letter.pdf")
+    shown = console.json(f"/documents/{id_}")
+    [chunk] = shown["chunks"]
+    for left, top, right, bottom in chunk["boxes"]:
+        assert 0 < left < right < 1
+        assert 0 < top < bottom < 1
+    image, small = (console.get(shown[key]) for key in ("image",)), shown["pages"][0]["thumbnail"]
+    sizes = [Image.open(BytesIO(one.content)).width for one in (*image, console.get(small))]
+    assert sizes[0] > 3 * sizes[1] > 300
+    assert console.get(f"/documents/{id_}/page/2").status_code == 404
+    assert console.get("/documents/none/page/1").status_code == 404
+    [path] = uploaded(console)
+    path.unlink()
+    assert console.page(f"/documents/{id_}").count("<rect") == len(chunk["boxes"])
 
 
 def test_a_document_can_be_downloaded_until_its_file_changes(console: Console) -> None:
@@ -152,6 +190,18 @@ def test_an_upload_of_two_gigabytes_is_refused_before_it_is_sent(console: Consol
     answer = console.send("POST", path, headers=headers, content=nothing())
     assert answer.status_code == 400
     assert "2,048 MiB" in answer.text
+
+
+def test_an_upload_that_is_cancelled_half_way_leaves_nothing(console: Console) -> None:
+    async def break_off() -> Any:
+        yield b"%PDF-1.7"
+        raise ClientDisconnect
+
+    uploads = Uploads(Settings.from_environment(console.home.environment({})))
+    with pytest.raises(ClientDisconnect):
+        console.portal.call(uploads.receive, "plan.pdf", 1 << 20, break_off())
+    assert list((console.home.path / "uploads").iterdir()) == []
+    assert console.json("/jobs")["jobs"] == []
 
 
 def test_a_failure_has_its_reason_and_can_be_retried_or_dismissed(console: Console) -> None:

@@ -15,7 +15,9 @@ def test_sizes_model_and_memory_are_shown(stocked: Console) -> None:
     assert servers["policy-kb"]["chunks"] > 0
     assert shown["memory"]["server"] > 1 << 20
     assert shown["model"].startswith("OK")
-    assert "What is stored" in stocked.page("/engine")
+    page = stocked.page("/engine")
+    assert "Worker processes" in page
+    assert "document-store" in page
 
 
 def test_warnings_are_shown_and_escaped(stocked: Console) -> None:
@@ -34,9 +36,18 @@ def test_calls_of_clients_are_shown_but_not_those_of_the_console(stocked: Consol
     assert [call["client"] for call in calls] == ["desk 1"]
 
 
-def test_the_data_is_checked(stocked: Console) -> None:
+def test_the_data_and_the_installation_are_checked(stocked: Console) -> None:
     page = stocked.post("/engine/check").text
     assert page.count("no problems") == 4
+    assert "<strong>packages</strong>: mcp " in page
+
+
+def test_the_parts_of_the_home_are_measured(stocked: Console) -> None:
+    shown = stocked.json("/engine/sizes")
+    sizes = {one["name"]: one["bytes"] for one in shown["sizes"]}
+    assert sizes["store"] > 1 << 12
+    assert sum(sizes.values()) == shown["total"]
+    assert "Together" in stocked.page("/engine/sizes")
 
 
 def test_a_backup_is_downloaded_once(stocked: Console) -> None:

@@ -19,6 +19,7 @@ VIEWS = [
     "/policies/EVIL?section=Para+1.2",
     "/policies/EVIL/compare",
     "/folders",
+    f"/folders?folder={EVIL}",
 ]
 
 

@@ -1,9 +1,16 @@
 """Policies in the console: time line, sections and comparison."""
 
+import html
 import re
+from datetime import date
 
 import pytest
 
+from quinion.console.calls import CallFailed
+from quinion.model.policy import PolicyCategory, PolicyDraft, RevisionDraft
+from quinion.servers import policy_kb
+from quinion.servers.policy_kb import REGISTRY_FILE
+from quinion.store.policies import open_registry
 from tests.contract.console.conftest import Console
 
 FIRST, SECOND = "rev_EVIL_2020_01", "rev_EVIL_2024_01"
@@ -76,3 +83,29 @@ def test_a_result_leads_to_its_section(stocked: Console) -> None:
     hit = next(hit for hit in hits if hit["label"].startswith("Para"))
     shown = stocked.json(re.sub("#.*", "", hit["open"]))
     assert shown["section"]["section_ref"] == hit["label"]
+
+
+def test_a_revision_that_could_not_be_ingested_says_why(locked: Console) -> None:
+    locked.enter()
+    registry = open_registry(locked.home.path / REGISTRY_FILE, None)
+    try:
+        registry.create_policy(PolicyDraft("NEW", "New plan", PolicyCategory.LOCAL_PLAN, ""))
+        plan = registry.create_revision("NEW", RevisionDraft("First", date(2024, 1, 1)))
+        revision = plan.revision.revision_id
+        broken = locked.home.files / "broken.pdf"
+        broken.write_bytes(b"no document")
+        with pytest.raises(CallFailed):
+            locked.call(
+                policy_kb.NAME,
+                "ingest_policy_revision",
+                source="NEW",
+                revision_id=revision,
+                file_path=str(broken),
+            )
+        error = registry.get_revision("NEW", revision).error
+    finally:
+        registry.close()
+    assert error
+    page = html.unescape(locked.page("/policies"))
+    assert error in page
+    assert f"quinion policy reindex NEW {revision}" in page

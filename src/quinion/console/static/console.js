@@ -14,8 +14,8 @@ function choose(hit) {
 }
 
 function scrollToPassage() {
-  const mark = document.querySelector(".marked rect");
-  const image = document.querySelector(".marked img");
+  const mark = document.querySelector(".pageimage .marked rect");
+  const image = document.querySelector(".pageimage .marked img");
   if (mark && image) {
     const pane = image.closest(".pageimage");
     const show = () => { pane.scrollTop = Math.max(0, Number(mark.getAttribute("y")) * image.clientHeight - 60); };
@@ -27,10 +27,25 @@ function scrollToPassage() {
 }
 
 // A page without an image (its file is gone) shows its text only.
+function hideImage(image) {
+  const pane = image.closest(".pageimage, .paper .marked");
+  if (!pane && !image.closest(".thumb")) return;
+  (pane || image).hidden = true;
+  const note = pane && pane.parentElement.querySelector(".gone");
+  if (note) note.hidden = false;
+}
 document.addEventListener("error", (event) => {
-  const pane = event.target.closest && event.target.closest(".pageimage");
-  if (pane) pane.hidden = true;
+  if (event.target.matches && event.target.matches("img")) hideImage(event.target);
 }, true);
+
+// The boxes of a chunk light up with its line in the list.
+for (const [name, lit] of [["mouseover", true], ["mouseout", false]]) {
+  document.addEventListener(name, (event) => {
+    const line = event.target.closest("[data-chunk]");
+    const boxes = line && document.getElementById(line.dataset.chunk);
+    if (boxes) boxes.classList.toggle("lit", lit);
+  });
+}
 
 document.addEventListener("click", (event) => {
   const hit = event.target.closest(".hit");
@@ -81,7 +96,8 @@ let lost = false;
 async function check() {
   try {
     const answer = await fetch("/alive", { cache: "no-store" });
-    if (lost || answer.status === 401) location.reload();
+    // Any other answer comes from the log-in: the session has expired.
+    if (lost || answer.status !== 204) location.reload();
   } catch {
     lost = true;
     document.getElementById("lost").hidden = false;
@@ -90,6 +106,12 @@ async function check() {
 }
 document.addEventListener("htmx:sendError", () => { lost = true; document.getElementById("lost").hidden = false; });
 document.addEventListener("DOMContentLoaded", () => {
+  for (const image of document.images) if (image.complete && !image.naturalWidth && image.loading !== "lazy") hideImage(image);
+  const page = document.querySelector(".pages [aria-current]");
+  if (page) {
+    page.parentElement.scrollTop = page.offsetTop - page.parentElement.offsetTop - 80;
+    page.parentElement.scrollLeft = page.offsetLeft - page.parentElement.offsetLeft - 80;
+  }
   const part = document.querySelector(".top nav [aria-current]");
   if (part) part.parentElement.scrollLeft = part.offsetLeft - 80;
   const section = document.querySelector(".sections [aria-current]");

@@ -1,6 +1,8 @@
 """Documents: the list, one document page by page, and what can be done with it."""
 
 import asyncio
+from bisect import bisect_left
+from collections.abc import Sequence
 from pathlib import Path
 from urllib.parse import quote, urlencode
 
@@ -12,7 +14,7 @@ from quinion.console.calls import Answer, CallFailed, Calls
 from quinion.console.jobs import Job, Jobs, State
 from quinion.console.rendering import View, read_number
 from quinion.console.uploads import MAX_BYTES, Uploads
-from quinion.console.views.evidence import page_address
+from quinion.console.views.evidence import send_image
 from quinion.console.views.search import list_types
 from quinion.errors import FileMissing
 from quinion.ingest.applications import EXTENSIONS
@@ -20,6 +22,14 @@ from quinion.ingest.source import hash_file
 from quinion.servers import document_store
 
 PAGE_SIZE = 50
+SHOWN_PAGES = 200
+"""Pages around the chosen one that are listed, of a document with more."""
+WARNINGS = {
+    "doubtful_pages": ("doubtful", "low OCR confidence"),
+    "hidden_pages": ("hidden", "text that people do not see"),
+    "empty_pages": ("empty", "no text"),
+}
+"""Mark of a page and its explanation, by the field that lists the pages."""
 METHODS = {"text_layer": "Text layer", "ocr": "OCR", "mixed": "Text layer and OCR"}
 
 
@@ -59,34 +69,53 @@ class Documents:
         )
 
     async def show(self, document_id: str, given: QueryParams) -> View:
-        """Show a document, and the text of one of its pages with its chunks."""
+        """Show a document: its pages, and one of them with its text and its chunks."""
         document = await self._call("show_document", document_id=document_id)
-        chunks = (await self._call("show_chunks", document_id=document_id))["chunks"]
-        pages = sorted({page for chunk in chunks for page in chunk["pages"]})
+        pages = await self._list_pages(document)
         page = read_number(given, "page", pages[0] if pages else 1)
-        on_page = [chunk for chunk in chunks if page in chunk["pages"]]
+        placed = await self._call("place_chunks", document_id=document_id, page=page)
         path = Path(document["file_path"])
+        shown = describe(document)
+        marks = {number: one["mark"] for one in shown["warnings"] for number in one["pages"]}
         return View(
             "document.html",
             document["title"],
             {
                 "document": {
-                    **describe(document),
+                    **shown,
                     "path": str(path),
                     "hash": document["file_hash"],
                     "is_there": await asyncio.to_thread(path.is_file),
                     "is_upload": self._uploads.has(path),
                     "versions": document["versions"],
-                    "hidden_text": any(chunk.get("hidden_text") for chunk in chunks),
                 },
-                "pages": pages,
+                "pages": [
+                    {
+                        "number": number,
+                        "mark": marks.get(number, ""),
+                        "thumbnail": f"{shown['address']}/page/{number}?size=thumbnail",
+                    }
+                    for number in _near(pages, page)
+                ],
+                "page_count": len(pages),
                 "page": page,
+                "before": _neighbour(pages, page, -1),
+                "after": _neighbour(pages, page, 1),
                 "text": await self._read_page(document_id, page),
-                "chunks": on_page,
-                "image": page_address(document_store.NAME, on_page[0]["chunk_id"], page)
-                if on_page
-                else "",
+                "chunks": placed["chunks"],
+                "image": f"{shown['address']}/page/{page}",
             },
+        )
+
+    async def fetch_page(self, document_id: str, page: int, size: str) -> Response:
+        """Send the image of a page, or its thumbnail.
+
+        Raises:
+            CallFailed: there is no such page, or the file is gone.
+        """
+        arguments = {"document_id": document_id, "page": page, "size": size or "page"}
+        return send_image(
+            await self._calls.fetch(document_store.NAME, "show_document_page", arguments)
         )
 
     async def download(self, document_id: str) -> Response:
@@ -137,6 +166,13 @@ class Documents:
         job = self._jobs.add(path.name, document_store.NAME, "ingest_document", arguments, path)
         return job.describe()
 
+    async def _list_pages(self, document: Answer) -> list[int]:
+        """The numbers of all pages; of those with text only, if their number was not recorded."""
+        if document["page_count"]:
+            return list(range(1, document["page_count"] + 1))
+        answer = await self._call("show_chunks", document_id=document["document_id"])
+        return sorted({page for chunk in answer["chunks"] for page in chunk["pages"]})
+
     async def _read_page(self, document_id: str, page: int) -> str:
         try:
             answer = await self._call("get_document_text", document_id=document_id, pages=str(page))
@@ -170,11 +206,29 @@ def describe(document: Answer) -> Answer:
         "application": document["application_ref"],
         "type": document["document_type"],
         "method": METHODS.get(document["extraction_method"], document["extraction_method"]),
+        "pages": document["page_count"],
         "chunks": document["chunk_count"],
+        "warnings": [
+            {"mark": mark, "what": what, "pages": numbers}
+            for name, (mark, what) in WARNINGS.items()
+            if (numbers := document[name])
+        ],
         "ingested": document["ingested_at"],
         "drawings": document["contains_drawings"],
         "address": f"/documents/{quote(document['document_id'], safe='')}",
     }
+
+
+def _near(pages: Sequence[int], page: int) -> Sequence[int]:
+    """The pages that are listed: all, or those around the chosen one."""
+    place = bisect_left(pages, page)
+    first = max(0, min(place - SHOWN_PAGES // 2, len(pages) - SHOWN_PAGES))
+    return pages[first : first + SHOWN_PAGES]
+
+
+def _neighbour(pages: Sequence[int], page: int, step: int) -> int | None:
+    place = bisect_left(pages, page) + step
+    return pages[place] if 0 <= place < len(pages) else None
 
 
 def _address(filters: Answer, part: int) -> str:

@@ -1,6 +1,6 @@
-"""Folders: the indexed files by folder, those that have vanished, and indexing again."""
+"""Folders: the indexed files with their states, by folder; indexing, watching and pruning."""
 
-from collections import defaultdict
+from collections.abc import Collection
 from pathlib import Path, PurePath
 from urllib.parse import urlencode
 
@@ -13,45 +13,40 @@ from quinion.errors import InvalidInput
 from quinion.servers import docvec
 
 SHOWN = 100
+SHOWN_FOLDERS = 500
 
 
-async def show_list(calls: Calls, jobs: Jobs, given: QueryParams) -> View:
-    """Show the folders with indexed files; of one folder, a part of its files."""
+async def show_list(calls: Calls, jobs: Jobs, watched: Collection[str], given: QueryParams) -> View:
+    """Show the folders with indexed files; of one folder, or of all, a part of its files."""
     chosen, part = given.get("folder", ""), read_number(given, "part", 1)
-    stats, files, vanished = await _read(calls)
-    counts: defaultdict[str, list[int]] = defaultdict(lambda: [0, 0])
-    for path in files:
-        folder = counts[str(PurePath(path).parent)]
-        folder[0] += 1
-        folder[1] += path in vanished
-    shown = [path for path in files if not chosen or str(PurePath(path).parent) == chosen]
-    first = (part - 1) * SHOWN
+    arguments = {"folder": chosen or None, "offset": (part - 1) * SHOWN, "limit": SHOWN}
+    data = (await calls.call(docvec.NAME, "page_files", arguments))["data"]
     return View(
         "folders.html",
         "Folders",
         {
-            "chunks": stats["total_chunks"],
-            "files": stats["unique_files"],
+            "chunks": data["total_chunks"],
+            "files": data["unique_files"],
             "folders": [
-                {
-                    "path": path,
-                    "files": count,
-                    "vanished": gone,
-                    "address": "/folders?" + urlencode({"folder": path}),
-                }
-                for path, (count, gone) in sorted(counts.items())
+                {**one, "address": "/folders?" + urlencode({"folder": one["path"]})}
+                for one in data["folders"][:SHOWN_FOLDERS]
             ],
+            "folders_left_out": max(0, len(data["folders"]) - SHOWN_FOLDERS),
             "folder": chosen,
-            "shown": [
-                {"path": path, "name": PurePath(path).name, "vanished": path in vanished}
-                for path in shown[first : first + SHOWN]
-            ],
-            "vanished": len(vanished),
+            "watched": sorted(watched),
+            "is_watched": chosen in watched,
+            "shown": [{**one, "name": PurePath(one["path"]).name} for one in data["files"]],
+            "part": part,
             "before": _address(chosen, part - 1) if part > 1 else None,
-            "after": _address(chosen, part + 1) if len(shown) > first + SHOWN else None,
+            "after": _address(chosen, part + 1) if data["has_more"] else None,
             "jobs": [job.describe() for job in jobs.list()],
         },
     )
+
+
+async def show_vanished(calls: Calls) -> View:
+    """Show the files that are indexed and no longer on the disk; they can be removed."""
+    return View("vanished.html", "Vanished files", {"vanished": sorted(await _find(calls))})
 
 
 def index(jobs: Jobs, folder: str) -> Answer:
@@ -60,34 +55,41 @@ def index(jobs: Jobs, folder: str) -> Answer:
     Raises:
         InvalidInput: it is no absolute path.
     """
-    path = Path(folder.strip()).expanduser() if folder.strip() else None
-    if path is None or not path.is_absolute():
-        raise InvalidInput("Give the whole path of a folder, such as /home/me/notes.")
-    arguments = {"dir_path": str(path)}
-    return jobs.add(str(path), docvec.NAME, "index_directory", arguments).describe()
+    path = check_folder(folder)
+    return jobs.add(path, docvec.NAME, "index_directory", {"dir_path": path}).describe()
 
 
-async def prune(calls: Calls) -> Answer:
-    """Remove the files that have vanished from the index."""
-    _, _, vanished = await _read(calls)
+async def prune(calls: Calls, within: str = "") -> Answer:
+    """Remove the files that have vanished, from one folder or all, from the index."""
+    vanished = await _find(calls)
+    if within:
+        vanished = {path for path in vanished if PurePath(path).is_relative_to(within)}
     for path in vanished:
         await calls.call(docvec.NAME, "delete_file", {"source_file": path})
     return {"removed": sorted(vanished)}
 
 
-async def _read(calls: Calls) -> tuple[Answer, list[str], set[str]]:
-    """Read the statistics, all files, and those that have vanished."""
-    files: list[str] = []
+def check_folder(folder: str) -> str:
+    """Return the absolute path of a folder.
+
+    Raises:
+        InvalidInput: it is no absolute path.
+    """
+    path = Path(folder.strip()).expanduser() if folder.strip() else None
+    if path is None or not path.is_absolute():
+        raise InvalidInput("Give the whole path of a folder, such as /home/me/notes.")
+    return str(path)
+
+
+async def _find(calls: Calls) -> set[str]:
+    """Find the files that have vanished."""
     vanished: set[str] = set()
     following: int | None = 0
-    data: Answer = {}
     while following is not None:
         answer = await calls.call(docvec.NAME, "get_index_stats", {"from_file": following})
-        data = answer["data"]
-        files += data["source_files"]
-        vanished |= set(data["vanished_files"])
-        following = data["next_file"]
-    return data, files, vanished
+        vanished |= set(answer["data"]["vanished_files"])
+        following = answer["data"]["next_file"]
+    return vanished
 
 
 def _address(folder: str, part: int) -> str:

@@ -3,6 +3,7 @@
 import logging
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -15,11 +16,26 @@ from quinion.concurrency import in_thread
 from quinion.console.calls import CLIENT, Answer, Calls
 from quinion.console.rendering import View
 from quinion.errors import QuinionError
+from quinion.home import measure_home
+from quinion.installation import check_programs
 from quinion.servers import doclibrary, document_store
 from quinion.settings import Settings
 from quinion.telemetry.metrics import Family
 
 KEPT_CALLS, KEPT_WARNINGS = 30, 20
+PARTS_OF_HOME = {
+    "store": "text, vectors, keyword index",
+    "chroma": "mirror for other programs",
+    "originals": "copies of ingested files",
+    "uploads": "files uploaded in the console",
+    "words": "words of pages with their boxes",
+    "pictures": "images of pages, made again when missing",
+    "models": "embedding model",
+    "backups": "archives that were not sent yet",
+    "library": "documents of the library",
+    "files": "registry, settings, logs",
+}
+"""Folders of a home, with what they hold."""
 
 Measure = Callable[[], Iterable[Family]]
 """Yields the metrics of all servers, and of the engine."""
@@ -98,7 +114,7 @@ class Health:
         )
 
     async def check(self, names: Iterable[str]) -> View:
-        """Check the data of all servers, as `quinion verify` does."""
+        """Check the data of all servers as `quinion verify` does, and what is installed."""
         found = []
         for name in names:
             try:
@@ -106,7 +122,28 @@ class Health:
             except QuinionError as error:
                 checked = {"records": 0, "problems": [error.message], "warnings": []}
             found.append({"server": name, **checked})
-        return View("checked.html", "Checked", {"checks": found})
+        findings = await in_thread(lambda: list(check_programs(self._settings)))
+        return View(
+            "checked.html",
+            "Checked",
+            {"checks": found, "findings": [asdict(finding) for finding in findings]},
+        )
+
+    async def measure(self) -> View:
+        """Measure the folders of the home on the disk."""
+        sizes = await in_thread(measure_home, self._settings.home)
+        ordered = sorted(sizes.items(), key=lambda one: -one[1])
+        return View(
+            "sizes.html",
+            "Sizes",
+            {
+                "total": sum(sizes.values()),
+                "sizes": [
+                    {"name": name, "what": PARTS_OF_HOME.get(name, ""), "bytes": size}
+                    for name, size in ordered
+                ],
+            },
+        )
 
     async def back_up(self) -> str:
         """Write a backup of the home and return the name of its archive."""

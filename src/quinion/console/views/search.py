@@ -162,7 +162,7 @@ def _describe(passage: Passage, query: Query, number: int) -> Answer:
     return {
         "number": number,
         "kind": kind,
-        "title": passage.title,
+        "title": _title(passage),
         "place": _describe_place(passage),
         "score": round(passage.score, 3),
         "text": [asdict(piece) for piece in snippet],
@@ -193,8 +193,16 @@ def list_types() -> list[tuple[str, str]]:
     return [(kind, kind.replace("_", " ").capitalize()) for kind in DocumentType]
 
 
+def _title(passage: Passage) -> str:
+    """The title of a passage: of a file its name, whose folder is part of the place."""
+    return PurePath(passage.title).name if passage.server == docvec.NAME else passage.title
+
+
 def _describe_place(passage: Passage) -> str:
-    return passage.place.replace("   ", " · ").replace("_", " ")
+    place = passage.place.replace("   ", " · ").replace("_", " ")
+    if passage.server != docvec.NAME:
+        return place
+    return " · ".join(filter(None, (place, str(PurePath(passage.title).parent))))
 
 
 async def _show_passage(calls: Calls, passage: Passage, query: Query) -> Answer:
@@ -222,7 +230,7 @@ async def _show_passage(calls: Calls, passage: Passage, query: Query) -> Answer:
     except CallFailed:  # it was deleted meanwhile, or its section cannot be named alone
         before, text, after = "", passage.text, ""
     return {
-        "title": passage.title,
+        "title": _title(passage),
         "place": _describe_place(passage),
         "open": _document_address(passage),
         "before": before,

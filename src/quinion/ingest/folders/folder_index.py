@@ -1,6 +1,6 @@
 """Index of files and their chunks: write, count and delete. `indexer` fills it."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import AbstractAsyncContextManager
 
 from quinion.concurrency import in_thread
@@ -39,6 +39,7 @@ class FolderIndex:
         self.embedder = self._open_embedder()
         self.digests = Digests()
         self.failures: dict[str, str] = {}
+        self._paths: set[str] | None = None
         self._declared = self.embedder is resources.model
         if not self._declared:
             resources.collections.declare(self.names.chunks, None)
@@ -70,6 +71,18 @@ class FolderIndex:
         records = await self.resources.collections.get(self.names.files)
         return {record.id: str(record.metadata["doc_hash"]) for record in records}
 
+    async def list_paths(self) -> set[str]:
+        """The paths of the indexed files: read once, and then kept in step with every change.
+
+        Other engines may change the index in a database, so that it is read each time.
+        """
+        if self.resources.settings.database:
+            return set(await self.known())
+        count = await self.resources.collections.count(Selector.everything(self.names.files))
+        if self._paths is None or len(self._paths) != count:
+            self._paths = set(await self.known())
+        return set(self._paths)
+
     async def put(self, files: Sequence[File], vectors: Vectors) -> dict[str, list[str]]:
         """Replace the stored files in one transaction; return the chunk ids of each path."""
         names = self.names
@@ -91,6 +104,7 @@ class FolderIndex:
             replaced = await self._hashes([file.path for file in files])
             async with self.resources.kept.change(new, replaced):
                 await self.resources.collections.write(store)
+            self._note(added=[file.path for file in files])
         return {file.path: chunk_ids(file) for file in files}
 
     async def move(self, move: Move) -> None:
@@ -106,11 +120,13 @@ class FolderIndex:
                 write.update_metadata(names.chunks_of(move.old), {"source_file": path})
 
             await self.resources.collections.write(store)
+            self._note(added=[path], removed=[move.old])
 
     async def remove(self, path: str) -> None:
         """Delete a file and its chunks."""
         async with self.writing(), self.resources.kept.change(removed=await self._hashes([path])):
             await self.resources.collections.delete(self.names.all_of(path))
+            self._note(removed=[path])
 
     async def count(self) -> int:
         """Number of chunks in the index."""
@@ -146,6 +162,7 @@ class FolderIndex:
             count = await self.resources.collections.count(self.names.chunks_of(path))
             async with self.resources.kept.change(removed=await self._hashes([path])):
                 await self.resources.collections.delete(self.names.all_of(path))
+            self._note(removed=[path])
             return count
 
     async def clear(self) -> int:
@@ -161,6 +178,11 @@ class FolderIndex:
                     ]
                 )
             return count
+
+    def _note(self, *, added: Iterable[str] = (), removed: Iterable[str] = ()) -> None:
+        if self._paths is not None:
+            self._paths.difference_update(removed)
+            self._paths.update(added)
 
     async def _hashes(self, paths: Sequence[str]) -> list[str]:
         records = await self.resources.collections.get(self.names.files, ids=paths)

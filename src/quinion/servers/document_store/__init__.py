@@ -17,6 +17,7 @@ from quinion.servers.document_store import records
 from quinion.servers.document_store.answers import Failed
 from quinion.servers.document_store.check import find_problems, name_originals
 from quinion.servers.document_store.citations import DocumentCitations
+from quinion.servers.document_store.pages import make_page_tools
 from quinion.servers.document_store.records import CHUNKS, REGISTRY
 from quinion.servers.document_store.resources import add_resources
 from quinion.servers.document_store.tools import make_cli_tools, make_tools
@@ -62,6 +63,7 @@ def build(engine: Engine) -> ContractServer:
         tools=make_tools(engine, ingestion, citations),
         unlisted=[
             *make_cli_tools(engine, ingestion),
+            *make_page_tools(engine, citations),
             make_backup_tool(engine),
             make_verify_tool(
                 engine,

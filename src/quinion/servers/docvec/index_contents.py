@@ -1,9 +1,11 @@
 """Index statistics, files with their states, and the indexed text of a file."""
 
 import os
-from collections import Counter
+from collections import defaultdict
+from collections.abc import Iterable
 from dataclasses import asdict
 
+from quinion.concurrency import in_thread
 from quinion.errors import FileMissing, InvalidInput
 from quinion.ingest.folders.folder_index import FolderIndex
 from quinion.model.record import is_flagged
@@ -32,17 +34,18 @@ async def describe(index: FolderIndex, from_file: int = 0) -> Stats:
 
 async def list_files(index: FolderIndex, folder: str | None, offset: int, limit: int) -> Files:
     """A part of the files with their states, those that failed first, and all folders."""
-    known = await index.known()
-    failed = sorted(path for path in index.failures if path not in known)
-    paths = [*failed, *sorted(known)]
-    counts = Counter(map(_parent, paths))
-    if folder is not None:
-        paths = [path for path in paths if _parent(path) == folder]
+    known = await index.list_paths()
+    failed = [path for path in index.failures if path not in known]
+    by_folder = await in_thread(_group, [*failed, *known])
+    chosen = by_folder.get(folder, []) if folder is not None else [*failed, *known]
+    paths = await in_thread(lambda: sorted(chosen, key=lambda path: (path in known, path)))
     checked = await index.check(paths[offset : offset + limit])
     return Files(
         total_chunks=await index.count(),
         unique_files=len(known),
-        folders=[FolderFiles(path=path, files=count) for path, count in sorted(counts.items())],
+        folders=[
+            FolderFiles(path=path, files=len(some)) for path, some in sorted(by_folder.items())
+        ],
         files=[ListedFile.model_validate(asdict(one)) for one in checked],
         has_more=len(paths) > offset + limit,
     )
@@ -73,5 +76,8 @@ async def read_file(index: FolderIndex, path: str, from_chunk: int) -> tuple[str
     return text, from_chunk + count if count < len(rest) else None
 
 
-def _parent(path: str) -> str:
-    return os.path.dirname(path)  # noqa: PTH120 - of all files, without a Path for each
+def _group(paths: Iterable[str]) -> dict[str, list[str]]:
+    by_folder: defaultdict[str, list[str]] = defaultdict(list)
+    for path in paths:
+        by_folder[os.path.dirname(path)].append(path)  # noqa: PTH120 - a Path for each is slow
+    return by_folder

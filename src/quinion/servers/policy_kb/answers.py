@@ -12,7 +12,7 @@ from pydantic import BaseModel, Field
 from quinion.model.comparison import Row
 from quinion.model.policy import Policy, Revision, RevisionStatus
 from quinion.model.record import Hit
-from quinion.servers.base import Answer, FilterWarning
+from quinion.servers.base import Answer, FilterWarning, is_command
 from quinion.servers.evidence.citations import OptionalEvidence
 from quinion.servers.invisible_text import HiddenText, Warnings
 from quinion.servers.policy_kb.changes import NamedRevision, RevisionChanges, SectionComparison
@@ -151,6 +151,11 @@ class RevisionEntry(BaseModel):
         description="Addition, left out where false: a draft, which is never in force. Its dates "
         "are only planned; it is searched by its `revision_id` alone.",
     )
+    error: str | None = Field(
+        default=None,
+        exclude_if=_is_missing,
+        description="Why the ingest failed, for quinion's own commands only.",
+    )
     changes: RevisionChanges | None = Field(
         default=None,
         exclude_if=_is_missing,
@@ -168,6 +173,7 @@ class RevisionEntry(BaseModel):
             status=str(status),
             chunk_count=revision.chunk_count or 0,
             draft=revision.draft,
+            error=revision.error if is_command() else None,
         )
 
 
