@@ -6,7 +6,7 @@ import json
 import urllib.parse
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,8 @@ import anyio
 import httpx
 import pytest
 from mcp import MCPError
+from mcp.client import ClientExtension, advertise
+from mcp.server.apps import APP_MIME_TYPE, EXTENSION_ID
 from mcp.types import (
     BlobResourceContents,
     ImageContent,
@@ -26,9 +28,12 @@ from pydantic import SecretStr
 
 from quinion.ingest.source import hash_file
 from quinion.model.policy import PolicyCategory, PolicyDraft, RevisionDraft
+from quinion.servers.app.app import APP_URI
 from quinion.servers.http import build_app
 from quinion.settings import Settings
 from quinion.store.policies import open_registry
+from quinion.workers.kinds import PAGES
+from quinion.workers.pool import Workers
 from tests.contract.conftest import NewHome
 from tests.contract.local import LocalServer, Shared, run_local
 from tests.contract.process import Home
@@ -39,6 +44,7 @@ SHOWN_KEYS = {
     *("document", "document_id", "chunk_id", "page", "page_count"),
     *("regions", "hidden_text", "note"),
 }
+APPS = advertise(EXTENSION_ID, {"mimeTypes": [APP_MIME_TYPE]})
 YELLOW_BLUE = 160
 """Blue of a highlighted white pixel is less; that of the page is more."""
 
@@ -429,6 +435,24 @@ def test_the_app_gets_a_bare_page_and_the_places_of_the_passage(served: Served) 
     assert first["regions"] == shown["regions"]
 
 
+def test_the_app_is_listed_for_clients_with_apps_only(served: Served) -> None:
+    def listed(*extensions: ClientExtension) -> tuple[set[str], set[str]]:
+        with served.server.session(extensions=extensions) as session:
+            resources = session.do(session.client.list_resources).resources
+            return set(session.tools), {str(one.uri) for one in resources}
+
+    tools, resources = listed()
+    assert listed(APPS) == (tools | {"show_evidence"}, resources | {APP_URI})
+    assert "show_evidence" not in tools
+    assert APP_URI not in resources
+
+
+def test_without_apps_there_is_no_tool_that_only_the_app_calls(served: Served) -> None:
+    with served.server.session() as session:
+        answer = session.start("show_evidence", chunk_id="nobody").reply().structured_content
+    assert "There is no tool 'show_evidence'" in json.dumps(answer)
+
+
 def test_the_app_is_told_what_it_cannot_be_shown(served: Served) -> None:
     for arguments, reason in (
         ({"chunk_id": "nobody"}, "There is no chunk 'nobody'"),
@@ -471,6 +495,27 @@ def test_the_marked_page_is_served_over_http_with_the_token(served: Served) -> N
         missing = get(served, wrong, **token)
         assert missing.status_code == 404
         assert missing.json()["error"]["message"]
+
+
+@pytest.mark.parametrize("command", [True, False])
+def test_a_search_starts_the_worker_of_the_first_image_except_for_a_command(
+    command: bool, shared: Shared, new_home: NewHome
+) -> None:
+    home = new_home()
+    pages = Workers(1, kind=PAGES)
+    fresh = replace(shared, page_workers=pages)
+    try:
+        with run_local(fresh, "document-store", home) as server:
+            with server.session(command=True) as session:
+                path = text_pdf(home.files / "a.pdf", FIRST, SECOND)
+                KINDS["document-store"].add(session, home, path)
+            assert pages.load.pids == ()
+            with server.session(command=command) as session:
+                for _ in range(2):
+                    session.call("search_application_docs", query="gravel")
+            assert len(pages.load.pids) == int(not command)
+    finally:
+        shared.portal.call(pages.close)
 
 
 @pytest.mark.slow

@@ -7,6 +7,7 @@ place of a passage cannot be determined, the answer says so and the page is show
 """
 
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -97,6 +98,11 @@ class Evidence:
     def __init__(self, resources: Resources) -> None:
         self._resources = resources
         self._digests = Digests()
+
+    async def warm(self) -> None:
+        """Start a worker for images in advance; a failure is reported by the first image."""
+        with suppress(QuinionError):
+            await self._resources.page_workers.warm()
 
     async def find(self, passages: Sequence[Passage]) -> list[Located]:
         """Locate passages by the words that are kept, without opening an original."""

@@ -100,9 +100,10 @@ class Workers:
         return items[0]
 
     async def warm(self) -> None:
-        """Start a worker in advance, because a process takes a second to start."""
-        async with self._acquire():
-            pass
+        """Start a worker in advance if there is none, because a process takes a second to start."""
+        if not self._idle and not self._busy:
+            async with self._acquire():
+                pass
 
     async def close(self) -> None:
         """Kill all idle workers; busy ones remain until their jobs end."""

@@ -109,7 +109,8 @@ async def add_evidence(
 ) -> list[Passage]:
     """Set the evidence of results, each given with the ids of its chunks.
 
-    Returns the passage of the first chunk of each result that has one.
+    Returns the passage of the first chunk of each result that has one. A client may ask for the
+    image of one next, so a worker for it is started; commands show their results as text.
     """
     passages = await citations.passages([id_ for _, ids in cited for id_ in ids])
     placed = [passages[id_] for _, ids in cited[:MAX_PLACED] for id_ in ids if id_ in passages]
@@ -128,6 +129,8 @@ async def add_evidence(
                 regions=_by_page(regions),
                 file=str(own[0].path) if is_command() and own[0].path.is_absolute() else "",
             )
+    if firsts and not is_command():
+        await citations.evidence.warm()
     return firsts
 
 
