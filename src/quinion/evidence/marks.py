@@ -20,7 +20,9 @@ from quinion.model.page import (
     without_spaces,
 )
 
-Centres = NDArray[np.float64]
+Points = NDArray[np.float64]
+_HEIGHTS = (0.25, 0.5, 0.75)
+"""A word counts as covered if one of these points of its height is, in the middle of its width."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +50,7 @@ def mark(page: int, words: PageWords, spans: Sequence[PageSpan]) -> Region:
     chosen = sorted({index for span in spans for index in words.within(span.start, span.end)})
     visible = [index for index in chosen if not words.flags[index] & HIDDEN]
     hidden = [index for index in chosen if words.flags[index] & HIDDEN]
-    others = _centres(words, set(chosen))
+    others = _points(words, set(chosen))
     boxes = [box for line in _lines(words, visible) for box in _join(words, line, others)]
     hidden_boxes = [box for line in _lines(words, hidden) for box in _join(words, line, others)]
     return Region(page, tuple(boxes), tuple(hidden_boxes), tuple(_join_lines(boxes, others)))
@@ -66,13 +68,13 @@ def _lines(words: PageWords, chosen: Sequence[int]) -> Iterator[list[int]]:
         yield line
 
 
-def _join(words: PageWords, line: Sequence[int], others: Centres) -> Iterator[Box]:
+def _join(words: PageWords, line: Sequence[int], others: Points) -> Iterator[Box]:
     """Join the boxes of a line's words, except where that would cover other words."""
     box: Box | None = None
     for index in line:
         own = words.boxes[index]
         joined = own if box is None else _union(box, own)
-        if box is not None and _covers(joined, others):
+        if box is not None and _covers_more(joined, (box, own), others):
             yield box
             joined = own
         box = joined
@@ -80,12 +82,12 @@ def _join(words: PageWords, line: Sequence[int], others: Centres) -> Iterator[Bo
         yield box
 
 
-def _join_lines(boxes: Sequence[Box], others: Centres) -> Iterator[Box]:
+def _join_lines(boxes: Sequence[Box], others: Points) -> Iterator[Box]:
     """Join the boxes of consecutive lines, except where that would cover other words."""
     block: Box | None = None
     for box in boxes:
         joined = box if block is None else _union(block, box)
-        if block is not None and _covers(joined, others):
+        if block is not None and _covers_more(joined, (block, box), others):
             yield block
             joined = box
         block = joined
@@ -93,18 +95,30 @@ def _join_lines(boxes: Sequence[Box], others: Centres) -> Iterator[Box]:
         yield block
 
 
-def _centres(words: PageWords, chosen: set[int]) -> Centres:
-    """Return the centres of the words that are not chosen."""
+def _points(words: PageWords, chosen: set[int]) -> Points:
+    """Return points of the words that are not chosen."""
     boxes = np.array([box for index, box in enumerate(words.boxes) if index not in chosen])
     if not len(boxes):
         return np.empty((0, 2))
-    centres: Centres = (boxes[:, :2] + boxes[:, 2:]) / 2
-    return centres
+    middle = (boxes[:, 0] + boxes[:, 2]) / 2
+    top, height = boxes[:, 1], boxes[:, 3] - boxes[:, 1]
+    return np.concatenate([np.column_stack((middle, top + at * height)) for at in _HEIGHTS])
 
 
-def _covers(box: Box, centres: Centres) -> bool:
-    inside = (centres > box[:2]) & (centres < box[2:])
-    return bool(inside.all(axis=1).any())
+def _covers_more(joined: Box, parts: Sequence[Box], points: Points) -> bool:
+    """Whether a box covers points that its parts do not cover."""
+    inside = points[_are_inside(points, joined)]
+    return len(inside) > 0 and not all(
+        any(left < x < right and top < y < bottom for left, top, right, bottom in parts)
+        for x, y in inside
+    )
+
+
+def _are_inside(points: Points, box: Box) -> NDArray[np.bool_]:
+    left, top, right, bottom = box
+    x, y = points[:, 0], points[:, 1]
+    inside: NDArray[np.bool_] = (x > left) & (x < right) & (y > top) & (y < bottom)
+    return inside
 
 
 def _union(one: Box, other: Box) -> Box:

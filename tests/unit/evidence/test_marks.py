@@ -110,6 +110,22 @@ def test_cells_between_the_words_of_a_line_are_not_marked() -> None:
     assert len(region.boxes) == 2
 
 
+def test_a_large_initial_does_not_widen_its_line_to_the_next_one() -> None:
+    words = [
+        Word("O", (0.1, 0.1, 0.14, 0.138), starts_line=True),
+        Word("nce", (0.15, 0.1, 0.2, 0.12)),
+        Word("upon", (0.21, 0.1, 0.3, 0.12)),
+        Word("a", (0.15, 0.128, 0.2, 0.148), starts_line=True),
+        Word("time", (0.21, 0.128, 0.3, 0.148)),
+    ]
+    page = decode_words(encode_words(words, (600, 800)))
+    assert page is not None
+    region = mark_of(page, "Onceupon")
+    assert covered(page, region.boxes) == ["O", "nce", "upon"]
+    assert max(bottom for left, _, _, bottom in region.boxes if left > 0.14) < 0.125
+    assert region.blocks == region.boxes
+
+
 def test_invisible_words_are_kept_apart() -> None:
     words = [
         Word("seen", (0.1, 0.1, 0.2, 0.12), starts_line=True),
