@@ -11,7 +11,7 @@ import pytest
 from quinion.errors import StoreUnavailable
 from quinion.lexical.tokens import ANALYSIS
 from quinion.lexical.word_query import parse_query
-from quinion.model.record import Hit, Record
+from quinion.model.record import Hit, Record, score_of_distance
 from quinion.store.base import Candidates, Selector, Vectors, VectorStore
 from quinion.store.embedded.database import FILE
 from quinion.store.embedded.keywords import builder
@@ -176,6 +176,29 @@ def test_a_damaged_index_is_an_error_of_keyword_search_only(damage: str, folder:
         assert store.check("c").problems == ("c: the keyword index does not match the records",)
         assert store.check("c", repair=True).repaired
         assert len(search(store, "some")) == COUNT
+
+
+def test_hits_by_vector_are_exactly_those_of_the_vectors_whatever_the_index(folder: Path) -> None:
+    dice = np.random.default_rng(3)
+    vectors = dice.normal(size=(COUNT + 1, 4)).astype(np.float32)
+    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+    vectors, query = vectors[:-1], vectors[-1]
+    records = [Record(f"id {n}", f"text {n}", {}) for n in range(COUNT)]
+    distances = np.maximum(2.0 - 2.0 * np.vecdot(vectors, query), 0.0)
+    order = np.argsort(distances, kind="stable")[:20].tolist()
+    expected = [Hit(records[n], score_of_distance(float(distances[n]))) for n in order]
+    with closing(EmbeddedStore(folder)) as store:
+        with store.transaction() as transaction:
+            transaction.upsert("d", records, vectors, "")
+        assert store.search_vectors("d", query, 20) == expected
+    execute(folder, STAGES["no tables"])
+    with closing(EmbeddedStore(folder)) as store:
+        assert store.search_vectors("d", query, 20) == expected
+    execute(
+        folder, "UPDATE keyword_analysis SET version = -1; UPDATE keyword_lengths SET block = 7"
+    )
+    with closing(EmbeddedStore(folder)) as store:
+        assert store.search_vectors("d", query, 20) == expected
 
 
 def test_equal_scores_keep_their_order_after_a_restart_and_a_rebuild(folder: Path) -> None:
