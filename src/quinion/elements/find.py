@@ -7,7 +7,14 @@ from dataclasses import replace
 from quinion.elements.caption_matching import place_captions
 from quinion.elements.captions import Caption, find_captions, is_list
 from quinion.elements.equations import find_equations
-from quinion.elements.page_layout import PageLayout, Region, RegionKind, TextRow, merge
+from quinion.elements.page_layout import (
+    PageLayout,
+    Region,
+    RegionKind,
+    TextRow,
+    bounding_box,
+    merge,
+)
 from quinion.elements.page_regions import INSIDE, SAME, find_obstacles
 from quinion.model.element import Box, Element, ElementType, Rows, fold_label
 
@@ -27,6 +34,11 @@ MAX_TEXT = 4_000
 MAX_CONTEXT = 800
 # The minimum overlap of a grid of cells with its table's box.
 MIN_OVERLAP = 0.3
+# The cells, or the table region, cover this share of a captioned table. The rest are notes below
+# it, its title and rules around it.
+MIN_COVER = 0.3
+# The border of a table is so near to its first and last row of text, in points.
+BORDER_GAP = 8.0
 # A table has at least so many rows and columns,
 MIN_CELLS = 2
 # text in this share of its cells, if its caption does not call it a table,
@@ -96,6 +108,9 @@ def _name(layout: PageLayout, caption: Caption, box: Box, obstacles: Sequence[Re
     kind = find_type(caption.kind, caption.text, rows)
     if cells and _is_filled(cells):
         kind = ElementType.TABLE  # whatever its caption says
+    if kind is ElementType.TABLE:
+        box = _tighten(layout, box)
+        rows = _rows_in(layout, box)
     return Element(
         kind,
         caption.label,
@@ -108,6 +123,18 @@ def _name(layout: PageLayout, caption: Caption, box: Box, obstacles: Sequence[Re
     )
 
 
+def _tighten(layout: PageLayout, box: Box) -> Box:
+    """The part of a captioned table's box that its cells, or else the table region, cover."""
+    for boxes in (
+        [grid.box for grid in layout.grids],
+        [region.box for region in layout.regions_of(RegionKind.TABLE)],
+    ):
+        inside = [part for part in boxes if part.share_in(box) > SAME]
+        if inside and (part := bounding_box(inside)).overlap(box) >= MIN_COVER * box.area:
+            return _with_border(layout, part)
+    return box
+
+
 def _is_filled(cells: Rows) -> bool:
     """Whether a grid has text in most cells; the lines of a chart or a plan have little."""
     texts = [cell for row in cells for cell in row]
@@ -117,18 +144,14 @@ def _is_filled(cells: Rows) -> bool:
 def _unlabelled_tables(
     layout: PageLayout, occupied: Sequence[Box], obstacles: Sequence[Region]
 ) -> Iterable[Element]:
-    boxes = [region.box for region in layout.regions_of(RegionKind.TABLE)]
-    boxes += [
-        grid.box
-        for grid in layout.grids
-        if len(grid.rows) >= MIN_CELLS and len(grid.rows[0]) >= MIN_CELLS
-    ]
-    for box in merge([_with_rules(layout, box) for box in boxes], 0.0):
-        if any(_overlaps(box, other) for other in occupied):
+    for cells in _table_boxes(layout):
+        if any(_overlaps(cells, other) for other in occupied):
             continue
-        rows = _rows_in(layout, box)
-        if _cover(rows, box) < TABLE_COVER:
+        framed = _with_rules(layout, cells)
+        if _cover(_rows_in(layout, framed), framed) < TABLE_COVER:
             continue  # a framed drawing
+        box = _with_border(layout, cells)
+        rows = _rows_in(layout, box)
         yield Element(
             ElementType.TABLE,
             "",
@@ -138,6 +161,32 @@ def _unlabelled_tables(
             text=_text(rows),
             table=_cells(layout, box),
         )
+
+
+def _table_boxes(layout: PageLayout) -> list[Box]:
+    """The grids of cells, and the table regions without one: a region may hold several tables."""
+    found: list[Box] = []
+    grids = [
+        grid.box
+        for grid in layout.grids
+        if len(grid.rows) >= MIN_CELLS and len(grid.rows[0]) >= MIN_CELLS
+    ]
+    regions = [region.box for region in layout.regions_of(RegionKind.TABLE)]
+    frames = [box for box in layout.pictures if box.area < MAX_TABLE * layout.frame.area]
+    whole = [box for box in (*regions, *frames) if _is_one_table(layout, box, grids)]
+    for boxes in (whole, grids, regions):
+        for box in sorted(boxes, key=lambda box: -box.area):
+            if not any(_overlaps(box, other) for other in found):
+                found.append(box)
+    return found
+
+
+def _is_one_table(layout: PageLayout, around: Box, grids: Iterable[Box]) -> bool:
+    """Whether the grids in a region or a border have text between them, as rows of one table."""
+    inside = [grid for grid in grids if grid.share_in(around) > SAME]
+    return len(inside) > 1 and any(
+        not any(grid.holds(row.box.centre) for grid in inside) for row in _rows_in(layout, around)
+    )
 
 
 def _unlabelled_pictures(
@@ -169,6 +218,15 @@ def _with_rules(layout: PageLayout, table: Box) -> Box:
         if table.share_in(patch) > INSIDE and patch.area < MAX_TABLE * layout.frame.area:
             table |= patch
     return table
+
+
+def _with_border(layout: PageLayout, cells: Box) -> Box:
+    """Extend the box of a table's cells to a border around them, if it has nothing else inside."""
+    for patch in layout.pictures:
+        is_around = cells.share_in(patch) > INSIDE
+        if is_around and max(cells.y0 - patch.y0, patch.y1 - cells.y1) < BORDER_GAP:
+            return cells | patch
+    return cells
 
 
 def _overlaps(one: Box, other: Box) -> bool:
