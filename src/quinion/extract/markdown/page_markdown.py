@@ -5,7 +5,7 @@
 import base64
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from pymupdf4llm.helpers.document_layout import (  # type: ignore[import-untyped]
@@ -14,6 +14,9 @@ from pymupdf4llm.helpers.document_layout import (  # type: ignore[import-untyped
 )
 
 from quinion.extract.markdown.scan_figures import FindPatches, add_pictures
+from quinion.extract.markdown.scan_order import order_boxes
+from quinion.extract.markdown.scan_tables import read_cells
+from quinion.extract.pdf.coverage import Box
 from quinion.extract.pdf.mupdf import pymupdf
 
 DPI = 150
@@ -71,15 +74,19 @@ def convert(
     number: int,
     sizes: Sequence[int],
     find_patches: FindPatches | None = None,
+    words: Iterable[tuple[Box, str]] = (),
 ) -> MarkdownPage:
     """Convert the only page of a document to Markdown.
 
-    `sizes` are the font sizes of headings in the entire document. `find_patches` is passed for
-    scanned pages only.
+    `sizes` are the font sizes of headings in the entire document. `find_patches`, and `words` with
+    their boxes in points, are passed for scanned pages only.
     """
     parsed = parse_document(document, use_ocr=False, force_text=True)
     if find_patches is not None:
         add_pictures(document[0], parsed.pages[0].boxes, find_patches)
+        known = list(words)
+        order_boxes(parsed.pages[0].boxes, known)
+        read_cells(parsed.pages[0].boxes, known)
     edges = {"page-header": "", "page-footer": ""}
     figures: list[Figure] = []
     for box in parsed.pages[0].boxes:

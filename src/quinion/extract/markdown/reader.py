@@ -34,7 +34,7 @@ from quinion.extract.markdown.page_markdown import (
 from quinion.extract.markdown.scan_figures import FindPatches
 from quinion.extract.ocr.page_reader import is_unreliable, read_page
 from quinion.extract.ocr.raster import Raster, fit_scale
-from quinion.extract.ocr.text_overlay import overlay_text
+from quinion.extract.ocr.text_overlay import overlay_text, words_in_points
 from quinion.extract.ocr.words import OcrResult
 from quinion.extract.pdf.mupdf import DAMAGE, pymupdf
 from quinion.extract.pdf.reader import open_pdf
@@ -154,7 +154,7 @@ def _read_scan(
     with overlay_text(picture, result, upright) as document:
         if is_unreliable(result):
             return page_as_figure(document, number)
-        return convert(document, number, (), find_patches)
+        return convert(document, number, (), find_patches, words_in_points(result, upright))
 
 
 def _heading_sizes(document: pymupdf.Document) -> tuple[int, ...]:

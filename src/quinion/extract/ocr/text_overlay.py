@@ -15,6 +15,7 @@ from PIL import Image
 
 from quinion.extract.ocr.raster import Raster
 from quinion.extract.ocr.words import OcrResult, Word
+from quinion.extract.pdf.coverage import Box
 from quinion.extract.pdf.mupdf import pymupdf
 
 POINTS_PER_INCH = 72
@@ -48,6 +49,14 @@ def overlay_text(picture: Image.Image, result: OcrResult, raster: Raster) -> pym
         for run in _split_at_gaps(line):
             _write(page, font, run, zoom)
     return document
+
+
+def words_in_points(result: OcrResult, raster: Raster) -> Iterator[tuple[Box, str]]:
+    """Yield the words with their boxes in points of the page that `overlay_text` creates."""
+    zoom = POINTS_PER_INCH / (raster.dpi or LIKELY_DPI)
+    for word in result.words:
+        left, top, right, bottom = (side * zoom for side in word.box)
+        yield (left, top, right, bottom), word.text
 
 
 def _lines(result: OcrResult) -> Iterator[list[Word]]:
