@@ -27,6 +27,10 @@ from quinion.extract.scans.ink_ratio import BLANK_INK, find_ink, ink_ratio
 
 # Tesseract is unsure of so many words of hard print, and of at most 4 in a hundred of clean print.
 _UNSURE_SHARE = 0.05
+# A table or a box on clean print may be misread alone. This share of a line's words, and at least
+# two, are unsure on so many lines: at most 2 on the clean pages measured.
+_UNSURE_OF_LINE = 0.25
+_UNSURE_LINES = 3
 # Smaller words, in pixels, are often misread with confidence.
 _SMALL_TYPE = 14
 # So much of the ink that looks like text is outside of words: lines were missed.
@@ -56,6 +60,7 @@ def is_doubtful(result: OcrResult, raster: Raster) -> bool:
     height = median(word.box[3] - word.box[1] for word in words)
     return (
         unsure >= _UNSURE_SHARE * len(words)
+        or _count_unsure_lines(words) >= _UNSURE_LINES
         or height < _SMALL_TYPE
         or _missed_share(result, raster, height) >= _MISSED_SHARE
     )
@@ -88,6 +93,14 @@ def number_words(lines: Sequence[list[Word]], image: Image.Image) -> Iterable[Wo
                 for word in line:
                     box = _fit_height(word.box, image)
                     yield replace(word, line=(block, 1, number), box=box)
+
+
+def _count_unsure_lines(words: Sequence[Word]) -> int:
+    count = 0
+    for _, line in groupby(words, key=lambda word: word.line):
+        unsure = [word.confidence < CONFIDENT for word in line]
+        count += sum(unsure) >= max(2, _UNSURE_OF_LINE * len(unsure))
+    return count
 
 
 def _left_out(words: Sequence[Word]) -> Iterator[Word]:

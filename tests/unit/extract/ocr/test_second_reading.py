@@ -31,6 +31,23 @@ def test_a_page_without_words_or_with_many_unsure_ones_is_doubtful() -> None:
     assert is_doubtful(OcrResult((*sure, word("unsure", 40.0, 0, 40))), raster)
 
 
+def test_a_page_with_a_misread_table_is_doubtful_even_if_the_rest_is_clean() -> None:
+    raster = Raster(picture_of(PROSE, dpi=300), 300)
+    clean = tesseract.read(raster, 60.0).words * 3
+
+    def with_rows(count: int) -> OcrResult:
+        rows = [
+            replace(word("47.2B", confidence, 0), line=(9, 1, number))
+            for number in range(count)
+            for confidence in (30.0, 45.0, 90.0)
+        ]
+        return OcrResult((*clean, *rows))
+
+    assert len(clean) > 6 / 0.05  # too few unsure words for the page as a whole
+    assert is_doubtful(with_rows(3), raster)
+    assert not is_doubtful(with_rows(2), raster)
+
+
 def test_a_page_on_which_lines_were_missed_is_doubtful() -> None:
     raster = Raster(picture_of(PROSE, dpi=300), 300)
     result = tesseract.read(raster, 60.0)
