@@ -9,7 +9,7 @@ import dataclasses
 import logging
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Protocol
@@ -26,6 +26,7 @@ from quinion.ingest.documents import ExtractedDocument
 from quinion.ingest.engine_resources import Resources
 from quinion.ingest.foreign_text import check_language
 from quinion.ingest.kept_files import NewFile
+from quinion.ingest.misread_pages import find_misread
 from quinion.ingest.page_quality import NOT_RECORDED, PageQuality
 from quinion.ingest.progress import Progress
 from quinion.ingest.source import Source, open_source
@@ -66,6 +67,7 @@ class NewDocument:
     """Outcome: the document was stored.
 
     `hidden` counts invisible characters by page number; `is_foreign`: most is not in English.
+    `misread` is the estimated share of wrong words by page number (`misread_pages`).
     `earlier` is the id of the newest other version: from the same path, with other content.
     """
 
@@ -74,6 +76,7 @@ class NewDocument:
     hidden: Mapping[int, int]
     is_foreign: bool = False
     earlier: str | None = None
+    misread: Mapping[int, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,7 +189,8 @@ class ApplicationIngestion:
                     document = await self._store(draft, text, chunks, vectors, replaced)
             is_foreign = check_language(source.path.name, (page.text for page in reading.pages))
             hidden = count_hidden_by_page(reading.pages)
-            return NewDocument(document, text, hidden, is_foreign, earlier)
+            misread = find_misread(reading.pages)
+            return NewDocument(document, text, hidden, is_foreign, earlier, misread)
 
     async def ingest_again(
         self, document_id: str, document_type: str | None, progress: Progress

@@ -17,6 +17,7 @@ from quinion.errors import ExtractionFailed, LeaseLost, NoContent, QuinionError
 from quinion.ingest import documents as pipeline
 from quinion.ingest.foreign_text import check_language
 from quinion.ingest.kept_files import NewFile
+from quinion.ingest.misread_pages import find_misread
 from quinion.ingest.policies import KnowledgeBase
 from quinion.ingest.progress import Progress
 from quinion.ingest.source import Source, open_source
@@ -31,12 +32,17 @@ EXTENSIONS = frozenset({".pdf"})
 
 @dataclass(frozen=True, slots=True)
 class IngestedRevision:
-    """Result of an ingestion; `hidden` is the number of invisible characters by page number."""
+    """Result of an ingestion.
+
+    `hidden` is the number of invisible characters, and `misread` the estimated share of wrong
+    words, by page number.
+    """
 
     chunk_count: int
     page_count: int
     method: Method
     hidden: Mapping[int, int]
+    misread: Mapping[int, float]
 
 
 class RevisionIngestion:
@@ -119,7 +125,8 @@ class RevisionIngestion:
             async with resources.kept.change([kept], before):
                 await resources.collections.write(replace_chunks)
         check_language(file.path.name, (page.text for page in pages))
-        return IngestedRevision(len(chunks), len(pages), document_method(pages), hidden)
+        method, misread = document_method(pages), find_misread(pages)
+        return IngestedRevision(len(chunks), len(pages), method, hidden, misread)
 
 
 def _chunk(pages: Sequence[LinedPage], hidden: Mapping[int, int]) -> list[SectionChunk]:

@@ -9,6 +9,7 @@ import pytest
 
 from tests.contract.conftest import NewHome
 from tests.contract.document_store.asking import (
+    SUCCESS_KEYS,
     chunks_of,
     ingest,
     ingest_well,
@@ -201,7 +202,7 @@ def test_a_page_that_ocr_doubts_is_logged_as_a_warning(
 ) -> None:
     before = len(server.log)
     file = make_pdf(files / "Faded letter.pdf", [page])
-    assert ingest_well(session, file, f"DOUBT{page.dpi}")["extraction_method"] == "ocr"
+    assert ingest(session, file, f"DOUBT{page.dpi}")["extraction_method"] == "ocr"
     [line] = [line for line in server.log[before:].splitlines() if "confidence" in line]
     assert line.startswith("WARNING ")
     assert "Faded letter.pdf" in line
@@ -214,8 +215,20 @@ def test_a_page_that_ocr_does_not_doubt_is_not_logged(
     session: Session, server: HttpServer, files: Path
 ) -> None:
     before = len(server.log)
-    ingest_well(session, make_pdf(files / "clear.pdf", [Scan(f"Clear.\n{PROSE}")]), "CLEAR")
+    file = make_pdf(files / "clear.pdf", [Scan(f"Clear.\n{PROSE}")])
+    answer = ingest_well(session, file, "CLEAR")
     assert "confidence" not in server.log[before:]
+    assert "warnings" not in answer
+
+
+def test_a_page_that_ocr_probably_misread_is_named_in_the_answer(
+    session: Session, files: Path
+) -> None:
+    pages = [Scan(PROSE), Scan(PROSE, blur=0.7, dpi=50)]
+    answer = ingest(session, make_pdf(files / "Faded page.pdf", pages), "MISREAD")
+    assert set(answer) == {*SUCCESS_KEYS, "warnings"}
+    [warning] = answer["warnings"]
+    assert warning.startswith("Page 2 may have many misread words")
 
 
 @pytest.mark.parametrize("name", RENDERING_NAMES)

@@ -11,6 +11,7 @@ from pydantic import BaseModel, Field
 
 from quinion.ingest.applications import KnownDocument, NewDocument, SkippedPicture
 from quinion.ingest.foreign_text import describe_foreign
+from quinion.ingest.misread_pages import describe_misread
 from quinion.ingest.page_quality import PageQuality
 from quinion.model.document_type import DocumentType
 from quinion.model.record import Hit, Metadata, Record
@@ -97,6 +98,7 @@ def describe_outcome(
         warnings=[
             *_warn_of_type(outcome.document.document_type),
             *warn(outcome.hidden),
+            *describe_misread(outcome.misread),
             *([describe_foreign([outcome.document.file_path.name])] if outcome.is_foreign else ()),
         ],
     )

@@ -11,6 +11,7 @@ from mcp.server.mcpserver.tools import Tool
 from mcp.types import CallToolResult
 from pydantic import Field
 
+from quinion.ingest.misread_pages import describe_misread
 from quinion.ingest.policies import KnowledgeBase
 from quinion.ingest.revisions import RevisionIngestion
 from quinion.model.dates import parse_date
@@ -222,7 +223,7 @@ def make_tools(knowledge: KnowledgeBase, citations: PolicyCitations) -> list[Too
                 chunks_created=done.chunk_count,
                 page_count=done.page_count,
                 extraction_method=str(done.method),
-                warnings=warn(done.hidden),
+                warnings=[*warn(done.hidden), *describe_misread(done.misread)],
             )
         )
 
