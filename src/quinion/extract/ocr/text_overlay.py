@@ -26,7 +26,10 @@ _SIZE_OF_HEIGHT = 1.15
 _MIN_FONT_SIZE = 4.0
 # Words with a wider gap than this, relative to their size, are in different cells or columns.
 _MAX_GAP = 1.0
-_FONT = "ocr"
+_FONT = "ocr-"
+# The second font, a hundred times as large, is for text with letters that the first lacks.
+_LATIN, _OTHERS = "helv", "cjk"
+_LATIN_FONT = pymupdf.Font(_LATIN)
 _INVISIBLE = 3
 _QUALITY = 85
 
@@ -43,11 +46,14 @@ def overlay_text(picture: Image.Image, result: OcrResult, raster: Raster) -> pym
     stream = io.BytesIO()
     picture.save(stream, "JPEG", quality=_QUALITY)
     page.insert_image(page.rect, stream=stream.getvalue())
-    font = pymupdf.Font("helv")
-    page.insert_font(fontname=_FONT, fontbuffer=font.buffer)
+    fonts: dict[str, pymupdf.Font] = {}
     for line in _lines(result):
         for run in _split_at_gaps(line):
-            _write(page, font, run, zoom)
+            name = _choose_font(run)
+            if name not in fonts:
+                fonts[name] = pymupdf.Font(name)
+                page.insert_font(fontname=_FONT + name, fontbuffer=fonts[name].buffer)
+            _write(page, name, fonts[name], run, zoom)
     return document
 
 
@@ -80,7 +86,14 @@ def _height(words: Sequence[Word]) -> float:
     return median(word.box[3] - word.box[1] for word in words)
 
 
-def _write(page: pymupdf.Page, font: pymupdf.Font, run: Sequence[Word], zoom: float) -> None:
+def _choose_font(run: Sequence[Word]) -> str:
+    letters = {letter for word in run for letter in word.text}
+    return _LATIN if all(_LATIN_FONT.has_glyph(ord(letter)) for letter in letters) else _OTHERS
+
+
+def _write(
+    page: pymupdf.Page, name: str, font: pymupdf.Font, run: Sequence[Word], zoom: float
+) -> None:
     text = " ".join(word.text for word in run)
     size = max(_MIN_FONT_SIZE, _height(run) * zoom * _SIZE_OF_HEIGHT)
     start = pymupdf.Point(run[0].box[0], median(word.box[3] for word in run)) * zoom
@@ -89,7 +102,7 @@ def _write(page: pymupdf.Page, font: pymupdf.Font, run: Sequence[Word], zoom: fl
     page.insert_text(
         start,
         text,
-        fontname=_FONT,
+        fontname=_FONT + name,
         fontsize=size,
         render_mode=_INVISIBLE,
         morph=(start, pymupdf.Matrix(stretch or 1.0, 1)),

@@ -42,7 +42,7 @@ def test_words_far_apart_on_a_line_do_not_drift() -> None:
     assert [entry[0] * DPI / 72 for entry in found] == pytest.approx([200, 900, 1400], abs=6)
 
 
-@pytest.mark.parametrize("text", ["“quoted”", "naïve", "–", "Ω≤π", "•"])
+@pytest.mark.parametrize("text", ["“quoted”", "naïve", "–", "Ω≤π", "•", "中国政府", "∇×E"])
 def test_characters_of_other_scripts_and_signs_are_kept(text: str) -> None:
     assert lay(word(text, 200))[0][4] == text
 
