@@ -5,7 +5,8 @@ is unsure of more words, or misses lines, whose ink is then outside of all words
 is right far more often on the lines of such pages, so its lines are kept, except for
 
 - words of which it is unsure and Tesseract is sure;
-- words that only Tesseract found, if it is sure of them.
+- words that only Tesseract found, if it is sure of them;
+- spaces, which the second engine omits in tight print.
 
 The thresholds are from a comparison by line (`docs/extraction.md`).
 
@@ -45,6 +46,8 @@ _SURE = 80.0
 _SAME = 0.5
 # So many words that only Tesseract found, and of which it is unsure, are a line of text.
 _LINE_WORDS = 4
+# Punctuation of prose.
+_MARKS = ".,;:!?()'\"-"
 # A row of pixels of a word's box with more ink is a rule; letters leave more paper.
 _RULE_INK = 0.9
 # Print fills this share of the height of its box. Less is a speck, or a dash.
@@ -68,6 +71,7 @@ def is_doubtful(result: OcrResult, raster: Raster) -> bool:
 
 def combine(first: OcrResult, lines: Sequence[Sequence[Word]], image: Image.Image) -> OcrResult:
     """Combine a reading by Tesseract with the lines of the second engine, in reading order."""
+    lines = [[part for word in line for part in _split(word, first.words)] for line in lines]
     kept = [[_choose(word, first.words) for word in line] for line in lines]
     uncovered = [word for word in first.words if not any(_covers(line, word) for line in lines)]
     missed = [word for word in uncovered if word.confidence >= _SURE]
@@ -138,6 +142,29 @@ def _choose(word: Word, others: Sequence[Word]) -> Word:
     return (
         replace(word, text=same[0].text, confidence=same[0].confidence) if len(same) == 1 else word
     )
+
+
+def _split(word: Word, others: Sequence[Word]) -> Iterator[Word]:
+    """Yield the words of a word that the second engine read without its spaces.
+
+    Tesseract read the same letters there, as several words.
+    """
+    left, top, right, bottom = word.box
+    inside = [
+        other
+        for other in others
+        if other.confidence >= _SURE
+        and left < (other.box[0] + other.box[2]) / 2 < right
+        and top < (other.box[1] + other.box[3]) / 2 < bottom
+    ]
+    texts = [other.text for other in inside]
+    # Tesseract puts spaces into numbers and codes.
+    is_prose = all(text.strip(_MARKS).isalpha() for text in texts)
+    if len(texts) < 2 or not is_prose or "".join(texts) != word.text:  # noqa: PLR2004
+        yield word
+        return
+    for other in inside:
+        yield replace(word, text=other.text, box=(other.box[0], top, other.box[2], bottom))
 
 
 def _are_same(one: Word, other: Word) -> bool:

@@ -77,6 +77,19 @@ def test_a_word_of_which_only_tesseract_is_sure_is_from_tesseract() -> None:
     assert result.engine is Engine.BOTH
 
 
+def test_spaces_that_the_second_engine_omits_are_from_tesseract() -> None:
+    first = OcrResult((word("of", 95.0, 0), word("the", 95.0, 25)))
+    glued = [[word("ofthe", 99.0, 0)]]
+    assert combine(first, glued, PAPER).text == "of the"
+    unsure = OcrResult((word("of", 95.0, 0), word("the", 40.0, 25)))
+    assert combine(unsure, glued, PAPER).text == "ofthe"
+
+
+def test_a_number_is_not_split_as_tesseract_does() -> None:
+    first = OcrResult((word("20.", 95.0, 0), word("00", 95.0, 35)))
+    assert combine(first, [[word("20.00", 99.0, 0)]], PAPER).text == "20.00"
+
+
 def test_words_that_only_tesseract_found_are_kept_if_it_is_sure() -> None:
     first = OcrResult((word("found", 91.0, 0, 60), word("noise", 40.0, 0, 90)))
     result = combine(first, [[word("line", 99.0, 0)]], PAPER)
