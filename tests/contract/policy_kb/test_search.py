@@ -148,6 +148,15 @@ def test_an_unknown_source_filters_and_a_warning_names_it(library: Session, sour
     assert "warning" not in known
 
 
+def test_a_source_without_a_text_on_the_day_is_named_with_the_reason(library: Session) -> None:
+    answer = search(library, sources=["LTN_1_20"], effective_date="1900-01-01")
+    assert (answer["status"], answer["results"]) == ("success", [])
+    assert answer["warning"] == (
+        "No text of LTN_1_20 was in force on 1900-01-01 (date_before_first_revision)."
+    )
+    assert "warning" not in search(library, effective_date="1900-01-01")
+
+
 def test_scores_do_not_depend_on_filters(library: Session) -> None:
     everywhere = {r["chunk_id"]: r["relevance_score"] for r in find(library, QUERY, n_results=300)}
     narrow = find(library, QUERY, sources=["LTN_1_20"], effective_date="2024-03-15")

@@ -95,9 +95,10 @@ def write_page(answer: Mapping[str, Any], comparison: Comparison) -> str:
 def _name(revision: Mapping[str, Any]) -> str:
     start, end = revision["effective_from"], revision["effective_to"]
     period = f"{start} to {end}" if end else f"from {start}"
+    when = "a draft, planned" if revision.get("draft") else "in force"
     return (
         f"<strong>{escape(revision['version_label'])}</strong> "
-        f"({escape(revision['revision_id'])}, in force {period})"
+        f"({escape(revision['revision_id'])}, {when} {period})"
     )
 
 

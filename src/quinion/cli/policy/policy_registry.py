@@ -137,7 +137,8 @@ def list_revisions(source: Source, json: Json = False) -> None:
     for r in revisions:
         label = escape(r.version_label)
         status = "draft" if r.draft else status_on(r, revisions, today)
-        table.add_row(r.revision_id, label, r.period, status, str(r.chunk_count))
+        period = f"planned {r.period}" if r.draft else r.period
+        table.add_row(r.revision_id, label, period, status, str(r.chunk_count))
     console = Console()
     console.print(table if revisions else f"{source} has no revisions. See: quinion policy revise")
     shares = find_changed_shares(source, revisions)

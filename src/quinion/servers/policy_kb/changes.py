@@ -1,6 +1,7 @@
 """Changes between revisions, in the answers of the tools. All of it is added to the contract."""
 
 from collections.abc import Sequence
+from operator import not_
 
 from pydantic import BaseModel, Field
 
@@ -17,6 +18,11 @@ class NamedRevision(BaseModel):
     version_label: str
     effective_from: str
     effective_to: str | None
+    draft: bool = Field(
+        default=False,
+        exclude_if=not_,
+        description="Left out where false: a draft, whose dates are only planned.",
+    )
 
     @classmethod
     def of(cls, revision: Revision) -> "NamedRevision":
@@ -27,6 +33,7 @@ class NamedRevision(BaseModel):
             version_label=revision.version_label,
             effective_from=revision.effective_from.isoformat(),
             effective_to=end.isoformat() if end else None,
+            draft=revision.draft,
         )
 
 

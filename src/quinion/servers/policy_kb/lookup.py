@@ -76,19 +76,27 @@ async def _check_readable(knowledge: KnowledgeBase, sources: Sequence[str]) -> N
         await in_thread(registry.list_revisions, source)
 
 
-async def warn_of_sources(knowledge: KnowledgeBase, sources: Sequence[str]) -> str:
-    """Name the sources that are not registered; empty if all are."""
+async def warn_of_sources(
+    knowledge: KnowledgeBase, sources: Sequence[str], day: date | None
+) -> str:
+    """Name the sources that are not registered, or have no text on a day; empty if there is none.
+
+    Only the named sources: of others, a text that was not in force on the day is not expected.
+    """
     if not sources:
         return ""
     registry = await knowledge.registry()
     known = {policy.source for policy in await in_thread(registry.list_policies)}
     unknown = [repr(source[:SHOWN_CHARACTERS]) for source in sources if source not in known]
-    if not unknown:
-        return ""
-    return (
-        f"Not registered: {', '.join(unknown[:SHOWN_NAMES])}. "
-        "list_policy_documents lists the policies."
-    )
+    found = []
+    if unknown:
+        found.append(f"Not registered: {', '.join(unknown[:SHOWN_NAMES])}. Check the source.")
+    if day is not None:
+        for source in [one for one in dict.fromkeys(sources) if one in known][:SHOWN_NAMES]:
+            revisions = await in_thread(registry.list_revisions, source)
+            if reason := resolve(source, revisions, day).reason:
+                found.append(f"No text of {source} was in force on {day} ({reason}).")
+    return " ".join(found)
 
 
 async def find_revision(knowledge: KnowledgeBase, source: str, revision_id: str | None) -> Revision:

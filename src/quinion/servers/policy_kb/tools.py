@@ -132,7 +132,7 @@ def make_tools(knowledge: KnowledgeBase, citations: PolicyCitations) -> list[Too
                 results=first.results,
                 effective_date=effective_date,
                 truncated=kept != found,
-                warning=await warn_of_sources(knowledge, sources or []),
+                warning=await warn_of_sources(knowledge, sources or [], day),
                 more=more if more_queries is not None else None,
             )
         )

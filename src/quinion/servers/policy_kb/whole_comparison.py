@@ -105,7 +105,8 @@ def _format(comparison: Comparison, before: Revision, after: Revision) -> Iterat
 
 def _name(revision: Revision) -> str:
     label = _escape(revision.version_label)
-    return f"{label} ({revision.revision_id}, in force {revision.period})"
+    when = "a draft, planned" if revision.draft else "in force"
+    return f"{label} ({revision.revision_id}, {when} {revision.period})"
 
 
 def _describe(row: Row) -> str:

@@ -170,4 +170,4 @@ def test_a_limit_below_one_is_one_clear_error(quinion: Run, filled: Path) -> Non
 def test_an_unknown_policy_is_named_where_nothing_is_found(quinion: Run, filled: Path) -> None:
     ended = quinion("search", "parking", "--policy", "NOPE")
     assert ended.status == 0, ended.err
-    assert "NOPE" in ended.out
+    assert ended.out == "No results. Not registered: 'NOPE'. Check the source.\n"

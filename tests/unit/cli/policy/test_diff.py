@@ -212,6 +212,10 @@ def test_a_draft_is_compared_with_the_text_in_force(run: Run, tmp_path: Path) ->
         OLD,
         "rev_PLAN_2025_01",
     )
+    assert found["after"]["draft"] is True
+    page = tmp_path / "page.html"
+    assert run("diff", "PLAN", "--html", str(page)).status == 0
+    assert "(rev_PLAN_2025_01, a draft, planned from 2025-01-01)" in page.read_text()
 
 
 def test_kinds_without_sections_are_left_out_and_titles_are_whole(

@@ -537,6 +537,7 @@ class TestDrafts:
         assert "Registered the draft rev_NPPF_2026_02." in made.out
         listed = well("revisions", "NPPF").out
         assert "draft" in listed
+        assert "planned from" in " ".join(listed.replace("│", " ").split())
         assert stored() == {"rev_NPPF_2026_02": [0] * 5}
         published = well("publish", "NPPF", "rev_NPPF_2026_02")
         assert published.out == (
