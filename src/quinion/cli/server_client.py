@@ -12,7 +12,9 @@ from typing import Any
 import anyio
 from anyio.abc import UNIXSocketStream
 from mcp import Client
+from mcp.types import Implementation
 
+from quinion import __version__
 from quinion.cli.progress import Bars
 from quinion.concurrency import in_thread
 from quinion.daemon.client import HolderWait, find
@@ -25,6 +27,9 @@ from quinion.servers.registry import Entry, find_server
 from quinion.settings import Settings
 
 Answer = dict[str, Any]
+
+COMMAND = Implementation(name="quinion", version=__version__)
+"""How commands name themselves to the servers, e.g. in the request log."""
 
 
 @asynccontextmanager
@@ -51,7 +56,8 @@ async def _attach(settings: Settings, entry: Entry, stack: AsyncExitStack) -> Cl
     if link is None:
         return None
     stream = await stack.enter_async_context(await UNIXSocketStream.from_socket(link))
-    return await stack.enter_async_context(Client(exchange(LineStream(stream))))
+    client = Client(exchange(LineStream(stream)), client_info=COMMAND)
+    return await stack.enter_async_context(client)
 
 
 async def _open(settings: Settings, entry: Entry, stack: AsyncExitStack) -> Client | None:
@@ -63,7 +69,9 @@ async def _open(settings: Settings, entry: Entry, stack: AsyncExitStack) -> Clie
         raise  # another home uses the same store folder
     door = await stack.enter_async_context(open_socket_server(engine))
     stack.enter_context(serving(command=True))
-    return await stack.enter_async_context(Client(door.server(entry, settings)))
+    return await stack.enter_async_context(
+        Client(door.server(entry, settings), client_info=COMMAND)
+    )
 
 
 async def call(client: Client, tool: str, arguments: Answer, progress: Any = None) -> Answer:

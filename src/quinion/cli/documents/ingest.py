@@ -53,6 +53,8 @@ def run(
     else:
         print_report([(file.name, answers[file]) for file in files])
         _print_versions([(file.name, answers[file]) for file in files], replace)
+        if document_type is not None:
+            _print_kept_types([(file.name, answers[file]) for file in files])
         if skipped:
             typer.echo(skipped)
     return int(any(answer["status"] == "error" for answer in answers.values()))
@@ -96,6 +98,11 @@ def print_report(rows: list[tuple[str, Answer]]) -> None:
     typer.echo(", ".join(f"{count} {status}" for status, count in sorted(counts.items())))
 
 
+def describe_skip(answer: Answer) -> str:
+    """Say in words why a document was skipped, with the contract's code."""
+    return f"a drawing or picture, without text to read ({answer['reason']})"
+
+
 def _longest_id(rows: list[tuple[str, Answer]]) -> int:
     return max((len(answer.get("document_id") or "") for _, answer in rows), default=0)
 
@@ -108,11 +115,19 @@ def _print_versions(rows: list[tuple[str, Answer]], replace: bool) -> None:
             typer.echo(f"{name}: the earlier version {earlier} is {ending}")
 
 
+def _print_kept_types(rows: list[tuple[str, Answer]]) -> None:
+    """Say how to change the type of documents that were ingested before."""
+    for name, answer in rows:
+        if answer["status"] == "already_ingested":
+            command = f"quinion document reingest {answer['document_id']} -t TYPE"
+            typer.echo(f"{name}: its type is kept. To change it: {command}")
+
+
 def _cells(answer: Answer) -> tuple[str, str, str]:
     status: str = answer["status"]
     detail: Any = answer.get("document_id") or answer.get("message")
     if status == "skipped":
-        detail = f"{answer['reason']} (image ratio {answer['image_ratio']})"
+        detail = f"{describe_skip(answer)} (image ratio {answer['image_ratio']})"
     chunks = ""
     if "chunks_created" in answer:
         chunks = f"{answer['chunks_created']} ({answer['extraction_method']})"

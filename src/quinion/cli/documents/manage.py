@@ -44,8 +44,7 @@ def list_(
     elif documents:
         print_table(documents)
     else:
-        of = f" of {application_ref}" if application_ref else ""
-        typer.echo(f"There is no document{of}. To add some, see: quinion ingest --help")
+        typer.echo(_say_none(application_ref))
 
 
 @app.command()
@@ -112,6 +111,15 @@ def reingest(
     print_result(json, answer, f"{line} ({answer['extraction_method']}).")
     if not json:
         warn(name, answer)
+
+
+def _say_none(application_ref: str | None) -> str:
+    """Say that there is no document, and which applications have some."""
+    if application_ref is None or not _list(None):
+        of = f" of {application_ref}" if application_ref else ""
+        return f"There is no document{of}. To add some, see: quinion ingest --help"
+    answer = _ask("list_ingested_documents", {"application_ref": application_ref})
+    return str(answer["hint"])
 
 
 def _list(application_ref: str | None) -> "list[Answer]":

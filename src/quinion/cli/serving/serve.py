@@ -13,8 +13,9 @@ import typer
 from mcp import Client
 
 from quinion.cli.documents.file_selection import find_documents
+from quinion.cli.documents.ingest import describe_skip
 from quinion.cli.report import fail
-from quinion.cli.server_client import call
+from quinion.cli.server_client import COMMAND, call
 from quinion.concurrency import in_thread
 from quinion.console import site as console_site
 from quinion.console.session import Sessions
@@ -212,14 +213,16 @@ async def _load_samples(door: SocketServer, settings: Settings, folder: Path) ->
     """Ingest the samples, unless the home has documents."""
     if await door.engine.collections.get(REGISTRY):
         return
-    async with Client(door.server(CATALOG[document_store.NAME], settings)) as client:
+    server = door.server(CATALOG[document_store.NAME], settings)
+    async with Client(server, client_info=COMMAND) as client:
         for path in find_documents([folder], EXTENSIONS):
             answer = await call(
                 client,
                 "ingest_document",
                 {"file_path": str(path), "application_ref": SAMPLE_REF},
             )
-            typer.echo(f"sample {path.name}: {answer['status']}")
+            why = f", {describe_skip(answer)}" if answer["status"] == "skipped" else ""
+            typer.echo(f"sample {path.name}: {answer['status']}{why}")
     typer.echo(f"The samples belong to application {SAMPLE_REF}. For example:")
     typer.echo('  quinion search "how many cycle parking spaces are there?"')
     sys.stdout.flush()

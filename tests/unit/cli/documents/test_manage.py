@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from quinion.cli.documents.ingest import print_report
+from quinion.cli.documents.ingest import describe_skip, print_report
 from quinion.cli.documents.manage import print_table
 from tests.documents import PROSE, text_pdf
 from tests.unit.cli.conftest import Run
@@ -29,8 +29,28 @@ def test_documents_are_listed_with_application_and_title(quinion: Run, filled: P
     assert ended.status == 0, ended.err
     for text in (only_id(quinion), "Letter", "other", "A"):
         assert text in ended.out
+
+
+def test_a_list_of_an_unknown_application_names_those_with_documents(
+    quinion: Run, filled: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    near = quinion("document", "list", "--application-ref", "B")
+    assert near.out.startswith("No document of B has been ingested")
+    assert "such as A." in near.out
+    monkeypatch.setenv("QUINION_HOME", str(tmp_path / "empty"))
     empty = quinion("document", "list", "--application-ref", "B")
     assert empty.out == "There is no document of B. To add some, see: quinion ingest --help\n"
+
+
+def test_the_type_of_a_stored_file_is_kept_and_the_command_that_changes_it_named(
+    quinion: Run, filled: Path, files: Path
+) -> None:
+    letter = str(files / "Letter.pdf")
+    assert "TYPE" not in quinion("ingest", letter, "-a", "A").out
+    again = quinion("ingest", letter, "-a", "A", "-t", "elevation")
+    assert f"its type is kept. To change it: quinion document reingest {only_id(quinion)}" in (
+        again.out
+    )
 
 
 def test_ids_are_listed_whole_on_a_narrow_terminal(
@@ -153,3 +173,9 @@ def test_ids_of_ingested_files_are_whole_on_a_narrow_terminal(
     assert all(len(line) <= 80 for line in printed.splitlines())
     assert printed.count(document_id) == 2
     assert "1234 (text_layer)" in printed
+
+
+def test_the_reason_of_a_skipped_file_is_said_in_words_beside_its_code() -> None:
+    assert describe_skip({"reason": "image_based"}) == (
+        "a drawing or picture, without text to read (image_based)"
+    )
