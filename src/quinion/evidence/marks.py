@@ -7,6 +7,7 @@ place is unknown and nothing is marked.
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import reduce
 
 import numpy as np
 from numpy.typing import NDArray
@@ -96,18 +97,20 @@ def _join_lines(boxes: Sequence[Box], others: Points) -> Iterator[Box]:
 
 
 def _points(words: PageWords, chosen: set[int]) -> Points:
-    """Return points of the words that are not chosen."""
+    """Return points of the words that are not chosen, as far as they are among those that are."""
     boxes = np.array([box for index, box in enumerate(words.boxes) if index not in chosen])
-    if not len(boxes):
+    if not len(boxes) or not chosen:
         return np.empty((0, 2))
     middle = (boxes[:, 0] + boxes[:, 2]) / 2
     top, height = boxes[:, 1], boxes[:, 3] - boxes[:, 1]
-    return np.concatenate([np.column_stack((middle, top + at * height)) for at in _HEIGHTS])
+    points = np.concatenate([np.column_stack((middle, top + at * height)) for at in _HEIGHTS])
+    among = reduce(_union, (words.boxes[index] for index in chosen))
+    return points[_are_inside(points, among)]
 
 
 def _covers_more(joined: Box, parts: Sequence[Box], points: Points) -> bool:
     """Whether a box covers points that its parts do not cover."""
-    inside = points[_are_inside(points, joined)]
+    inside = points[_are_inside(points, joined)] if len(points) else points
     return len(inside) > 0 and not all(
         any(left < x < right and top < y < bottom for left, top, right, bottom in parts)
         for x, y in inside
