@@ -2,59 +2,83 @@
 
     python -m bench.evidence CORPUS [--chunks 2000] [--scanned 400] [--seed 1]
 
-CORPUS is the folder of documents to measure with: its folders `planning` and `technical` have PDFs
-with text layers, `scans` has scanned pages. Chunks are drawn at random, the same for the same seed.
-The page is read again, with another function of PyMuPDF or another run of Tesseract. The words
-whose centres are inside the marks are compared with the words of the chunk.
+CORPUS is the folder of documents to measure with. Every PDF and image of its folders `planning`,
+`technical` and `scans` is read as the servers read it, with OCR in worker processes. Chunks are
+drawn at random, the same for the same seed: `--scanned` of them from pages that OCR read, or all
+if there are fewer.
+
+The words whose centres are inside the marks are compared with the words of the chunk. The words of
+a text layer are read again with another function of PyMuPDF. Scans have two rows:
+
+- the words that OCR read, which must be exactly those of the chunk;
+- for forty of them, the words that the program Tesseract reads on the image that is shown to
+  people, as far as both read the same word. This shows that the boxes are where the words are.
 """
 
 import argparse
 import random
-import re
 import statistics
 import sys
+import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
-from time import perf_counter
+from time import process_time
 
+import anyio
+
+from bench.evidence_words import Printed, read_layer, read_shown, split_words
 from quinion.chunk.recursive import chunk_pages, join_pages
+from quinion.engine import Engine, open_engine
 from quinion.errors import QuinionError
 from quinion.evidence.marks import Region, is_passage, mark
-from quinion.extract.document import OCR_TIMEOUT_S, Options, read_pages, survey
-from quinion.extract.formats import recognize
-from quinion.extract.ocr.page_reader import place_words, read_upright
-from quinion.extract.pdf.mupdf import pymupdf
+from quinion.evidence.passages import PAGED
+from quinion.ingest.documents import ANY_PICTURE, read
+from quinion.ingest.progress import no_progress
+from quinion.ingest.source import open_source
 from quinion.model.chunk import Chunk
-from quinion.model.page import Box, Method, Page, PageWords, decode_words, words_of_text
+from quinion.model.page import (
+    Box,
+    Method,
+    Page,
+    PageSpan,
+    PageWords,
+    decode_words,
+    words_of_text,
+)
+from quinion.settings import Settings
 
-LIMITS = {"text layers": (0.98, 0.995), "scans": (0.95, 0.98)}
+FOLDERS = ("planning", "technical", "scans")
+LAYERS, SCANS, SHOWN = "text layers", "scans", "scans as shown"
+LIMITS = {LAYERS: (0.98, 0.995), SCANS: (0.95, 0.98), SHOWN: (0.95, 0.98)}
 """The F1 that counts as right, and the share of chunks that must reach it."""
-SCAN_PAGES = 3
-MAX_PIXELS = 150_000_000
+SHOWN_CHUNKS = 40
+"""Few, because the program reads the images of their pages again."""
 EPSILON = 1e-4
-BETWEEN = re.compile(r"[\s\x00-\x1f\x7f-\x9f\xad]+")
-
-Printed = Iterable[tuple[str, Box]]
-Read = Callable[[Path, int], Printed]
 
 
 @dataclass(frozen=True)
 class Sample:
-    """A chunk, its document's text and pages, and how a page is read again."""
+    """A chunk, where it lies, and the words of its pages."""
 
     path: Path
     chunk: Chunk
-    document: str
+    spans: Sequence[PageSpan]
     words: dict[int, PageWords]
-    read: Read
+    is_scanned: bool
+
+    @property
+    def numbers(self) -> list[int]:
+        return list(dict.fromkeys(span.page for span in self.spans))
 
 
 @dataclass(frozen=True)
 class Score:
-    """Agreement of the marked words with the chunk's, and the time to find the marks."""
+    """Agreement of the marked words with the chunk's, and the processor time to find the marks."""
 
+    sample: Sample
     f1: float
     foreign: int
     is_known: bool
@@ -69,109 +93,135 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
     dice = random.Random(options.seed)
-    sizes: list[int] = []
-    folders = (options.corpus / name for name in ("planning", "technical"))
-    layers = sorted(path for folder in folders for path in folder.rglob("*.pdf"))
-    scans = sorted(path for path in (options.corpus / "scans").rglob("*") if is_image(path))
-    print("| pages | chunks | F1 at least | of chunks | place unknown | foreign words | ms |")
+    documents = anyio.run(read_corpus, options.corpus)
+    samples = [sample for path, pages in documents for sample in make_samples(path, pages)]
+    scanned = draw(dice, [one for one in samples if one.is_scanned], options.scanned)
+    layered = draw(
+        dice, [one for one in samples if not one.is_scanned], options.chunks - len(scanned)
+    )
+    print("| words | chunks | F1 at least | of chunks | place unknown | foreign words | ms |")
     print("|---|---:|---:|---:|---:|---:|---:|")
-    counts = {"text layers": options.chunks - options.scanned, "scans": options.scanned}
-    found = {
-        "text layers": lambda: list(read_layers(layers, sizes)),
-        "scans": lambda: list(read_scans(scans, dice, options.scanned)),
-    }
-    for name, count in counts.items():
-        if count:
-            samples = found[name]()
-            drawn = dice.sample(samples, min(count, len(samples)))
-            scores = [judge(sample) for sample in drawn]
-            report(name, scores)
-            list_missed(name, drawn, scores)
-    if sizes:
-        mean = statistics.mean(sizes)
-        print(f"\nwords of a page: {mean:,.0f} bytes on average ({len(sizes):,} pages)")
+    report(LAYERS, [judge(sample, read_layer) for sample in layered])
+    report(SCANS, [judge_kept(sample) for sample in scanned])
+    report(SHOWN, [judge_common(sample) for sample in draw(dice, scanned, SHOWN_CHUNKS)])
+    describe_pages(documents)
 
 
-def is_image(path: Path) -> bool:
-    return path.suffix.lower() in {".png", ".jpg", ".jpeg", ".tif", ".tiff", ".pdf"}
+def draw(dice: random.Random, samples: Sequence[Sample], count: int) -> list[Sample]:
+    return dice.sample(samples, min(count, len(samples)))
 
 
-def read_layers(paths: Iterable[Path], sizes: list[int]) -> Iterator[Sample]:
-    for path in paths:
-        try:
-            pages = [
-                Page(one.number, one.text, Method.TEXT_LAYER, words=one.words)
-                for one in survey(path, 1, 10_000, Options(ocr=False))
-            ]
-        except QuinionError:
-            continue
-        sizes += [len(words_of_text(page.words)) for page in pages if page.text.strip()]
-        yield from make_samples(path, pages, read_layer)
+async def read_corpus(corpus: Path) -> list[tuple[Path, Sequence[Page]]]:
+    """Read all documents as the servers do; those that cannot be read are listed on stderr."""
+    found = []
+    files = sorted(path for name in FOLDERS for path in (corpus / name).rglob("*"))
+    with tempfile.TemporaryDirectory(prefix="quinion-bench-") as home:
+        async with open_engine(Settings(home=Path(home), mirror="off")) as engine:
+            for path in files:
+                if path.suffix.lower() in PAGED:
+                    try:
+                        found.append((path, await read_document(engine, path)))
+                    except QuinionError as error:
+                        print(f"not read: {error}", file=sys.stderr)
+    return found
 
 
-def read_scans(paths: list[Path], dice: random.Random, wanted: int) -> Iterator[Sample]:
-    dice.shuffle(paths)
-    count = 0
-    for path in paths:
-        try:
-            pages = [p for p in read_pages(path, 1, count_pages(path), Options()) if p.words]
-        except QuinionError:
-            continue
-        if any(page.method is not Method.OCR for page in pages):
-            continue
-        for sample in make_samples(path, pages, read_scan):
-            count += 1
-            yield sample
-        if count >= wanted:
-            return
+async def read_document(engine: Engine, path: Path) -> Sequence[Page]:
+    source = open_source(str(path), PAGED, ())
+    document = await read(engine, source, ocr=True, threshold=ANY_PICTURE, progress=no_progress)
+    return document.pages
 
 
-def count_pages(path: Path) -> int:
-    with recognize(path).open_pages(path, MAX_PIXELS) as file:
-        return min(file.page_count, SCAN_PAGES)
-
-
-def make_samples(path: Path, pages: Sequence[Page], read: Read) -> Iterator[Sample]:
+def make_samples(path: Path, pages: Sequence[Page]) -> Iterator[Sample]:
     words = {
         page.number: decoded
         for page in pages
         if (decoded := decode_words(words_of_text(page.words)))
     }
+    scanned = {page.number for page in pages if page.method is Method.OCR}
     document = join_pages(pages)
     for chunk in chunk_pages(pages):
-        yield Sample(path, chunk, document, words, read)
+        spans = chunk.page_spans(document)
+        yield Sample(path, chunk, spans, words, bool(scanned.intersection(chunk.pages)))
 
 
-def judge(sample: Sample) -> Score:
-    began = perf_counter()
-    spans = sample.chunk.page_spans(sample.document)
-    numbers = list(dict.fromkeys(span.page for span in spans))
-    is_known = all(number in sample.words for number in numbers) and is_passage(
-        sample.chunk.text, spans, sample.words
+def locate(sample: Sample) -> tuple[list[Region] | None, float]:
+    """Find the marks of a chunk, None if its place is not known, and the processor time."""
+    began = process_time()
+    is_known = sample.words.keys() >= {*sample.numbers} and is_passage(
+        sample.chunk.text, sample.spans, sample.words
     )
     if not is_known:
-        return Score(0.0, 0, is_known, perf_counter() - began)
+        return None, process_time() - began
     regions = [
-        mark(number, sample.words[number], [span for span in spans if span.page == number])
-        for number in numbers
+        mark(number, sample.words[number], [one for one in sample.spans if one.page == number])
+        for number in sample.numbers
     ]
-    seconds = perf_counter() - began
+    return regions, process_time() - began
+
+
+def judge(sample: Sample, read_page: Callable[[Path, int], Printed]) -> Score:
+    """Compare the words that a reader sees inside the marks with the words of the chunk."""
+    regions, seconds = locate(sample)
+    if regions is None:
+        return Score(sample, 0.0, 0, False, seconds)
     marked = Counter(
-        word
-        for region in regions
-        for text, box in sample.read(sample.path, region.page)
-        if is_inside(box, region)
-        for word in split_words(text)
+        word for region in regions for word in inside(region, read_page(sample.path, region.page))
     )
     own = Counter(split_words(sample.chunk.text))
-    common = (marked & own).total()
-    f1 = 2 * common / (marked.total() + own.total())
-    return Score(f1, (marked - own).total(), is_known, seconds)
+    return Score(sample, f1(marked, own), (marked - own).total(), True, seconds)
 
 
-def split_words(text: str) -> list[str]:
-    """Split at white space and control characters, which the readers treat differently."""
-    return [word for word in BETWEEN.split(text) if word]
+def judge_kept(sample: Sample) -> Score:
+    """Compare with the words that are kept of the page."""
+    return judge(sample, lambda _, number: kept(sample.words[number]))
+
+
+def judge_common(sample: Sample) -> Score:
+    """Compare with another run of Tesseract, as far as both runs read the same words."""
+    regions, seconds = locate(sample)
+    if regions is None:
+        return Score(sample, 0.0, 0, False, seconds)
+    seen = {number: read_shown_once(sample.path, number) for number in sample.numbers}
+    ours = count_words(word for number in sample.numbers for word in kept(sample.words[number]))
+    theirs = count_words(word for printed in seen.values() for word in printed)
+    marked = Counter(word for region in regions for word in inside(region, seen[region.page]))
+    own = Counter(split_words(sample.chunk.text))
+    # A word that only one run read, or read more often, says nothing about its place.
+    common = {word for word, count in ours.items() if theirs[word] == count}
+    own, marked = (
+        Counter({word: count for word, count in words.items() if word in common})
+        for words in (own, marked)
+    )
+    return Score(sample, f1(marked, own), (marked - own).total(), True, seconds)
+
+
+@cache
+def read_shown_once(path: Path, number: int) -> Printed:
+    return list(read_shown(path, number))
+
+
+def f1(marked: Counter[str], own: Counter[str]) -> float:
+    total = marked.total() + own.total()
+    return 2 * (marked & own).total() / total if total else 1.0
+
+
+def kept(words: PageWords) -> Printed:
+    """Return the words that are kept of a page."""
+    bounds = zip(words.offsets, words.offsets[1:], strict=False)
+    texts = [words.text[start:end] for start, end in bounds]
+    return list(zip(texts, words.boxes, strict=True))
+
+
+def count_words(printed: Iterable[tuple[str, Box]]) -> Counter[str]:
+    return Counter(word for text, _ in printed for word in split_words(text))
+
+
+def inside(region: Region, printed: Printed) -> Iterator[str]:
+    """Yield the words whose centres are inside the marks."""
+    for text, box in printed:
+        if is_inside(box, region):
+            yield from split_words(text)
 
 
 def is_inside(box: Box, region: Region) -> bool:
@@ -182,32 +232,9 @@ def is_inside(box: Box, region: Region) -> bool:
     )
 
 
-def read_layer(path: Path, number: int) -> Printed:
-    with pymupdf.open(path) as document:
-        page = document[number - 1]
-        width, height = page.rect.width, page.rect.height
-        for *corners, word, _, _, _ in page.get_text("words"):
-            shown = pymupdf.Rect(corners) * page.rotation_matrix
-            yield (
-                word,
-                (
-                    shown.x0 / width,
-                    shown.y0 / height,
-                    shown.x1 / width,
-                    shown.y1 / height,
-                ),
-            )
-
-
-def read_scan(path: Path, number: int) -> Printed:
-    with recognize(path).open_pages(path, MAX_PIXELS) as file:
-        raster = file.rasterize(number - 1, Options().ocr_dpi, MAX_PIXELS)
-    result, upright = read_upright(raster, OCR_TIMEOUT_S)
-    for word in place_words(result, upright, upside_down=upright is not raster):
-        yield word.text, word.box
-
-
 def report(name: str, scores: Sequence[Score]) -> None:
+    if not scores:
+        return
     least, share = LIMITS[name]
     reached = sum(score.f1 >= least for score in scores) / len(scores)
     unknown = sum(not score.is_known for score in scores)
@@ -219,17 +246,25 @@ def report(name: str, scores: Sequence[Score]) -> None:
         f"| {unknown} | {foreign} | {ms:.1f} |",
         flush=True,
     )
-
-
-def list_missed(name: str, samples: Sequence[Sample], scores: Sequence[Score]) -> None:
-    """List the chunks below the limit, on stderr."""
-    for sample, score in zip(samples, scores, strict=True):
-        if score.f1 < LIMITS[name][0]:
-            pages = ",".join(map(str, sample.chunk.pages))
+    for score in scores:
+        if score.f1 < least:
+            chunk = score.sample.chunk
+            pages = ",".join(map(str, chunk.pages))
             print(
-                f"{score.f1:.3f} {score.foreign} {sample.path} page {pages} "
-                f"chunk {sample.chunk.index}",
+                f"{name}: {score.f1:.3f}, {score.foreign} foreign, "
+                f"{score.sample.path} page {pages} chunk {chunk.index}",
                 file=sys.stderr,
+            )
+
+
+def describe_pages(documents: Iterable[tuple[Path, Sequence[Page]]]) -> None:
+    print()
+    pages = [page for _, found in documents for page in found if page.text.strip()]
+    for name, method in ((LAYERS, Method.TEXT_LAYER), (SCANS, Method.OCR)):
+        sizes = [len(words_of_text(page.words)) for page in pages if page.method is method]
+        if sizes:
+            print(
+                f"{name}: {len(sizes):,} pages, {statistics.mean(sizes):,.0f} bytes of words each"
             )
 
 
