@@ -38,7 +38,10 @@ async def list_files(index: FolderIndex, folder: str | None, offset: int, limit:
     failed = [path for path in index.failures if path not in known]
     by_folder = await in_thread(_group, [*failed, *known])
     chosen = by_folder.get(folder, []) if folder is not None else [*failed, *known]
-    paths = await in_thread(lambda: sorted(chosen, key=lambda path: (path in known, path)))
+    paths = await in_thread(sorted, chosen)
+    if failed:
+        late = set(failed)
+        paths = [*(one for one in paths if one in late), *(one for one in paths if one not in late)]
     checked = await index.check(paths[offset : offset + limit])
     return Files(
         total_chunks=await index.count(),
