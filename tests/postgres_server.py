@@ -43,9 +43,12 @@ needs_postgres = pytest.mark.skipif(bool(WHY_NOT), reason=WHY_NOT)
 
 
 class PostgresServer:
-    """A server that can be stopped and restarted, with one database at `url`, and others."""
+    """A server that can be stopped and restarted, with one database at `url`, and others.
 
-    def __init__(self) -> None:
+    With a `primary`, it is a standby of that one, by streaming replication.
+    """
+
+    def __init__(self, primary: "PostgresServer | None" = None) -> None:
         self._user: dict[str, Any] = {}
         self._numbers = count()
         self.folder = Path(tempfile.mkdtemp(prefix="postgres-", dir=_choose_place()))
@@ -54,7 +57,12 @@ class PostgresServer:
             os.chown(self.folder, NOBODY, NOBODY)
             # Also for root without its rights, as one test has it; `data` in it stays private.
             self.folder.chmod(0o711)
-        self._run("initdb", "-A", "trust", "-E", "UTF8", "--locale=C", "-U", "quinion", "--no-sync")
+        if primary:
+            origin = ("-h", str(primary.folder), "-U", "quinion", "-R", "-c", "fast")
+            self._run("pg_basebackup", *origin, "--no-sync")
+        else:
+            options = ("-A", "trust", "-E", "UTF8", "--locale=C", "-U", "quinion", "--no-sync")
+            self._run("initdb", *options)
         self.start()
 
     def start(self) -> None:
@@ -147,8 +155,8 @@ def _choose_place() -> Path:
 
 
 @contextmanager
-def postgres_server() -> Iterator[PostgresServer]:
-    server = PostgresServer()
+def postgres_server(primary: PostgresServer | None = None) -> Iterator[PostgresServer]:
+    server = PostgresServer(primary)
     try:
         yield server
     finally:

@@ -25,7 +25,10 @@ def store_place(settings: Settings) -> StorePlace:
     CHROMA_PERSIST_DIR names, beside Chroma's files, so that this folder is self-contained.
     """
     if settings.database:
-        return StorePlace(settings.home, None, mirrored=False, database=settings.database)
+        standby = settings.read_url.get_secret_value() if settings.read_url else None
+        return StorePlace(
+            settings.home, None, mirrored=False, database=settings.database, standby=standby
+        )
     mirror = settings.chroma_folder
     folder = None
     if mirror is not None:

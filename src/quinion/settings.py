@@ -298,7 +298,11 @@ class Settings(BaseModel):
             "Unset: both are in the home."
         ),
     )
-
+    read_url: Annotated[SecretStr | None, BeforeValidator(check_postgres)] = Field(
+        default=None,
+        validation_alias="QUINION_DATABASE_READ_URL",
+        description="Standby of the database, for searches and reads. Unset: they use it, too.",
+    )
     blobs_url: str | None = Field(
         default=None,
         pattern=r"^(file:///|s3://[^/])",
@@ -330,9 +334,10 @@ class Settings(BaseModel):
             raise BadSetting(
                 f"{problems}. Correct or unset the variable and start again."
             ) from error
-        if settings.blobs_url and not settings.database_url:
+        needless = "QUINION_BLOBS_URL" if settings.blobs_url else "QUINION_DATABASE_READ_URL"
+        if (settings.blobs_url or settings.read_url) and not settings.database_url:
             raise BadSetting(
-                "QUINION_BLOBS_URL: it is for a store in a database. Set QUINION_DATABASE_URL, "
+                f"{needless}: it is for a store in a database. Set QUINION_DATABASE_URL, "
                 "too, or unset it and start again."
             )
         return settings
@@ -368,6 +373,7 @@ class Settings(BaseModel):
             "chroma_in_memory": False,
             "chroma_url": None,
             "database_url": None,
+            "read_url": None,
             "blobs_url": None,
         }
         return self.model_copy(update=places)

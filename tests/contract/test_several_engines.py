@@ -102,6 +102,7 @@ def check(engine: Engine) -> None:
         assert engine.store.check(name).problems == (), name
 
 
+@pytest.mark.slow
 def test_one_file_that_all_ingest_is_one_document(
     engines: list[Engine], shared: Shared, file: Path
 ) -> None:
@@ -121,6 +122,7 @@ def test_one_file_that_all_ingest_is_one_document(
     check(engines[1])
 
 
+@pytest.mark.slow
 def test_documents_that_would_have_one_id_have_different_ones(
     engines: list[Engine], shared: Shared, tmp_path: Path
 ) -> None:
@@ -138,6 +140,7 @@ def test_documents_that_would_have_one_id_have_different_ones(
     check(engines[1])
 
 
+@pytest.mark.slow
 def test_one_file_that_all_add_to_the_library_is_one_document(
     engines: list[Engine], shared: Shared, file: Path, tmp_path: Path
 ) -> None:

@@ -157,6 +157,9 @@ class DictionaryStore:
     def values(self, prefix: str = "") -> dict[str, str]:
         return {key: value for key, value in self._state.values.items() if key.startswith(prefix)}
 
+    def refresh(self) -> None:
+        pass
+
     def mirror_lag(self) -> MirrorLag:
         return MirrorLag()
 

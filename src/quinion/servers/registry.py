@@ -21,6 +21,7 @@ COMMON = (
     "chroma_in_memory",
     "chroma_url",
     "database_url",
+    "read_url",
     "embedding_engine",
     "enable_ocr",
     "image_ratio_threshold",

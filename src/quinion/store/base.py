@@ -227,6 +227,13 @@ class VectorStore(Protocol):
         """Read the key-value table: all keys that start with the prefix."""
         ...
 
+    def refresh(self) -> None:
+        """Let later reads see all that other engines have committed so far.
+
+        Reads may come from a standby, which always has what this engine itself has written.
+        """
+        ...
+
     def mirror_lag(self) -> MirrorLag:
         """How far the mirror is behind; zero without a mirror."""
         ...

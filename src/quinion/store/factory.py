@@ -30,7 +30,7 @@ class StorePlace:
     """Location of a store and its mirror.
 
     `folder` is the store's folder; `None` means in memory, or in the `database` if there is an
-    address of one. `mirror` is a folder or the address of
+    address of one; a `standby` of that answers reads. `mirror` is a folder or the address of
     a server, which is unused if `mirrored` is false.
     """
 
@@ -39,6 +39,7 @@ class StorePlace:
     mirror: Location | None = None
     mirrored: bool = True
     database: str | None = field(default=None, repr=False)
+    standby: str | None = field(default=None, repr=False)
 
     @property
     def is_in_memory(self) -> bool:
@@ -57,11 +58,10 @@ def open_store(place: StorePlace) -> VectorStore:
 
     Raises:
         StoreUnavailable: it can't be opened; the message says what to do.
-        HomeInUse: another engine uses the database.
         ExtraMissing: there is an address of a database, but its client is not installed.
     """
     if place.database:
-        return _open_database(place.database)
+        return _open_database(place.database, place.standby)
     if place.folder:
         adopt_ledger(place.home, place.folder, str(place.mirror))
         finish_rebuild(place.folder)
@@ -72,7 +72,7 @@ def open_store(place: StorePlace) -> VectorStore:
     return store
 
 
-def _open_database(url: str) -> VectorStore:
+def _open_database(url: str, standby: str | None) -> VectorStore:
     # Imported here because most users have no database.
     try:
         from quinion.store.postgres.store import PostgresStore  # noqa: PLC0415
@@ -81,7 +81,7 @@ def _open_database(url: str) -> VectorStore:
             "QUINION_DATABASE_URL is set, but the client of PostgreSQL cannot be imported: "
             f"{error}. Run: pip install 'psycopg[binary]>=3.3,<4'"
         ) from error
-    return PostgresStore(url)
+    return PostgresStore(url, standby)
 
 
 def open_bucket(url: str) -> "Bucket":

@@ -22,7 +22,7 @@ def run(settings: Settings, to: str | None, from_: str | None, *, as_json: bool)
     url = to or from_
     if not url or (to and from_):
         raise InvalidInput("Give the address of the database: either --to or --from.")
-    home = settings.model_copy(update={"database_url": None})
+    home = settings.model_copy(update={"database_url": None, "read_url": None})
     database = _with_database(home, url)
     places = (home, database) if to else (database, home)
     stop_engine(settings.home)

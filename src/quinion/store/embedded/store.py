@@ -249,6 +249,9 @@ class EmbeddedStore:
             query = "SELECT key, value FROM key_values WHERE substr(key, 1, ?) = ?"
             return dict(database.execute(query, (len(prefix), prefix)).fetchall())
 
+    def refresh(self) -> None:
+        """Nothing: there is no other engine."""
+
     def mirror_lag(self) -> MirrorLag:
         pending = sum(self.outbox.count().values()) if self.mirror else 0
         return MirrorLag(pending, self.mirror.lag_s()) if self.mirror and pending else MirrorLag()

@@ -10,6 +10,7 @@ import socket
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 import psycopg
@@ -17,8 +18,10 @@ from psycopg import Connection, errors
 from psycopg.conninfo import conninfo_to_dict
 
 from quinion.errors import BadSetting, StoreUnavailable, TransactionConflict
-from quinion.store.postgres.pool import Pool
+from quinion.store.leases import held_leases
+from quinion.store.postgres.pool import SNAPSHOT, Pool
 from quinion.store.postgres.schema import SCHEMA, migrate
+from quinion.store.postgres.standby import Standby
 from quinion.store.postgres.values import register_vectors
 
 READERS = 8
@@ -47,7 +50,6 @@ _SETTINGS = {
     "hnsw.max_scan_tuples": "100000",
     "idle_in_transaction_session_timeout": f"{IDLE_TIMEOUT_S}s",
 }
-_SNAPSHOT = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 _SEARCH_PATH = """
 SELECT set_config('search_path', concat_ws(', ', quote_ident(%s), quote_ident(%s)), false)
 """
@@ -58,17 +60,19 @@ SELECT set_config('idle_in_transaction_session_timeout', '0', true), pg_advisory
 
 
 class Database:
-    """Database at an address.
+    """Database at an address; reads use its standby, if there is one that is not behind.
 
     Raises:
         StoreUnavailable: it does not answer, or its schema or version cannot be used.
     """
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, standby: str | None = None) -> None:
         self._options = parse_url(url)
         self.address = describe_address(self._options)
         self._writing: set[int] = set()
-        self._readers = Pool(READERS, self._connect, self.address, BUSY_TIMEOUT_S)
+        connect_reader = partial(_connect_reader, self._options)
+        self._readers = Pool(READERS, connect_reader, self.address, BUSY_TIMEOUT_S)
+        self._standby = _open_standby(standby) if standby else None
         self._writer = Pool(1, self.connect_writer, self.address, WRITE_TIMEOUT_S)
         with self.failures(), self._writer.transaction("BEGIN"):
             pass  # the schema is current
@@ -76,14 +80,39 @@ class Database:
     def close(self) -> None:
         """Close all connections."""
         self._readers.close()
+        if self._standby:
+            self._standby.close()
         self._writer.close()
 
     @contextmanager
-    def read(self) -> Iterator[Connection[Any]]:
-        """Open a connection on one snapshot."""
+    def read(self, *, primary: bool = False) -> Iterator[Connection[Any]]:
+        """Open a connection on one snapshot, which has all that this engine has written.
+
+        `primary`: not on the standby. What a lease covers is also read from the primary, because
+        it may be written back.
+
+        Raises:
+            StandbyFailed: the standby did; the next read uses the primary.
+        """
         self._check_thread()
-        with self.failures(), self._readers.transaction(_SNAPSHOT) as connection:
-            yield connection
+        primary = primary or bool(held_leases())
+        with self.failures():
+            if self._standby and not primary:
+                with self._standby.read() as connection:
+                    if connection:
+                        yield connection
+                        return
+            with self._readers.transaction(SNAPSHOT) as connection:
+                yield connection
+                if self._standby and primary:  # a later read must not know less
+                    connection.execute("COMMIT")
+                    self._standby.note(connection)
+
+    def refresh(self) -> None:
+        """Let later reads of the standby wait for the present state of the primary."""
+        if self._standby:
+            with self.read(primary=True):
+                pass
 
     @contextmanager
     def write(self) -> Iterator[Connection[Any]]:
@@ -100,6 +129,8 @@ class Database:
                 connection.execute(_SHARE, (FREEZE,))
                 yield connection
                 connection.execute("COMMIT")
+                if self._standby:
+                    self._standby.note(connection)
             finally:
                 self._writing.discard(thread)
 
@@ -137,19 +168,26 @@ class Database:
             raise
         return connection
 
-    def _connect(self) -> Connection[Any]:
-        connection = connect(self._options)
-        try:
-            configure(connection, READ_TIMEOUT_S)
-        except BaseException:
-            connection.close()
-            raise
-        return connection
-
     def _check_thread(self) -> None:
         """Refuse what may block the thread with itself."""
         if threading.get_ident() in self._writing:
             raise RuntimeError("This thread has a transaction open; finish it first.")
+
+
+def _open_standby(url: str) -> Standby:
+    options = parse_url(url)
+    connect_reader = partial(_connect_reader, options)
+    return Standby(READERS, connect_reader, describe_address(options), BUSY_TIMEOUT_S)
+
+
+def _connect_reader(options: dict[str, Any]) -> Connection[Any]:
+    connection = connect(options)
+    try:
+        configure(connection, READ_TIMEOUT_S)
+    except BaseException:
+        connection.close()
+        raise
+    return connection
 
 
 def parse_url(url: str) -> dict[str, Any]:

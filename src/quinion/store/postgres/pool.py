@@ -11,6 +11,8 @@ from psycopg.pq import TransactionStatus
 
 from quinion.errors import StoreUnavailable
 
+SNAPSHOT = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
+
 Connect = Callable[[], Connection[Any]]
 
 

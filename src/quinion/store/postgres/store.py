@@ -33,6 +33,7 @@ from quinion.store.postgres.rows import (
     list_collections,
 )
 from quinion.store.postgres.schema import drop_tables, tables
+from quinion.store.postgres.standby import repeated
 from quinion.store.postgres.transaction import PostgresTransaction
 from quinion.store.postgres.values import decode_text, encode_wanted
 from quinion.store.postgres.vector_search import find_nearest
@@ -51,10 +52,13 @@ _LOCK_TIMEOUT = "SET LOCAL lock_timeout = '1s'"
 
 
 class PostgresStore:
-    """Store in the database at an address; implements `store.base.VectorStore`."""
+    """Store in the database at an address; implements `store.base.VectorStore`.
 
-    def __init__(self, url: str) -> None:
-        self._database = Database(url)
+    A `standby` of the database answers reads.
+    """
+
+    def __init__(self, url: str, standby: str | None = None) -> None:
+        self._database = Database(url, standby)
         self.leases = PostgresLeases(self._database)
         self._cache = Cache()
         try:
@@ -80,6 +84,7 @@ class PostgresStore:
         if self._has_dropped:
             self._drop_tables()
 
+    @repeated
     def get(
         self, collection: str, *, ids: Sequence[str] | None = None, where: Where | None = None
     ) -> list[Record]:
@@ -89,6 +94,7 @@ class PostgresStore:
                 return []
             return [one for _, one in find_selected(connection, found.number, ids, where)]
 
+    @repeated
     def get_newest(
         self, collection: str, offset: int, limit: int, where: Where | None = None
     ) -> list[Record]:
@@ -96,6 +102,7 @@ class PostgresStore:
             found = find_collection(connection, collection)
             return find_newest(connection, found.number, offset, limit, where) if found else []
 
+    @repeated
     def get_with_vectors(self, selector: Selector) -> tuple[list[Record], Vectors]:
         with self._database.read() as connection:
             found = find_collection(connection, selector.collection)
@@ -115,6 +122,7 @@ class PostgresStore:
                 )
             return [one for _, one in rows], np.stack([vectors[slot] for slot in slots])
 
+    @repeated
     def search_vectors(
         self, collection: str, vector: Vectors, limit: int, where: Where | None = None
     ) -> list[Hit]:
@@ -131,6 +139,7 @@ class PostgresStore:
                 for slot, distance in zip(slots.tolist(), distances.tolist(), strict=True)
             ]
 
+    @repeated
     def search_words(
         self,
         collection: str,
@@ -154,6 +163,7 @@ class PostgresStore:
             index = PostgresWordIndex(connection, found, self._cache, where)
             return search_words(index, query, vector, limit, rank, nearest)
 
+    @repeated
     def count(self, selector: Selector) -> int:
         with self._database.read() as connection:
             found = find_collection(connection, selector.collection)
@@ -163,20 +173,26 @@ class PostgresStore:
                 return found.records
             return count_selected(connection, found.number, selector)
 
+    @repeated
     def collections(self) -> list[str]:
         with self._database.read() as connection:
             return list_collections(connection)
 
+    @repeated
     def model(self, collection: str) -> str:
         with self._database.read() as connection:
             found = find_collection(connection, collection)
             return found.model if found else ""
 
+    @repeated
     def values(self, prefix: str = "") -> dict[str, str]:
         with self._database.read() as connection:
             query = "SELECT key, value FROM key_values WHERE starts_with(key, %s)"
             rows = connection.execute(query, (encode_wanted(prefix),)).fetchall()
             return {decode_text(key): decode_text(value) for key, value in rows}
+
+    def refresh(self) -> None:
+        self._database.refresh()
 
     def mirror_lag(self) -> MirrorLag:
         """Zero: a store in a database has no mirror."""
@@ -189,7 +205,7 @@ class PostgresStore:
     def check(self, collection: str, *, repair: bool = False) -> IntegrityReport:
         """Check all records and their indexes; with `repair`, rebuild the indexes."""
         if not repair:
-            with self._database.read() as connection:
+            with self._database.read(primary=True) as connection:
                 return checking.check(connection, collection)
         with self._database.write() as connection:
             return checking.repair(connection, collection)

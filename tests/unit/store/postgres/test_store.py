@@ -321,6 +321,17 @@ def test_modules_of_the_store_are_imported_with_an_address_only() -> None:
     assert done.stdout == "[]\n"
 
 
+def test_a_standby_needs_a_database_and_is_in_no_message(tmp_path: Path) -> None:
+    standby = {"QUINION_DATABASE_READ_URL": "postgresql://user:hush8833@localhost/x"}
+    with pytest.raises(BadSetting, match=r"QUINION_DATABASE_READ_URL.*QUINION_DATABASE_URL"):
+        Settings.from_environment({"QUINION_HOME": str(tmp_path), **standby})
+    both = {"QUINION_DATABASE_URL": "postgresql://localhost/x", **standby}
+    settings = Settings.from_environment({"QUINION_HOME": str(tmp_path), **both})
+    place = store_place(settings)
+    assert place.standby == standby["QUINION_DATABASE_READ_URL"]
+    assert "hush8833" not in repr((place, settings))
+
+
 def test_the_original_files_of_a_store_in_a_database_are_in_the_home(tmp_path: Path) -> None:
     settings = Settings.from_environment(
         {"QUINION_HOME": str(tmp_path), "QUINION_DATABASE_URL": "postgresql://localhost/x"}
