@@ -33,7 +33,7 @@ from bench.processes import measure_cpu_s, measure_memory_mb
 from quinion.console.open import open_console
 from quinion.console.session import Sessions
 from quinion.engine import Engine, open_engine
-from quinion.ingest.applications import IngestedDocument
+from quinion.ingest.applications.records import IngestedDocument
 from quinion.ingest.folders.records import CHUNKS as FILE_CHUNKS
 from quinion.ingest.folders.records import FILES
 from quinion.ingest.page_quality import PageQuality

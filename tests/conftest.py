@@ -5,7 +5,9 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-SLOW_FOLDERS = {"browser", "conformance", "crash", "doors", "hostile", "load", "packaging"}
+SLOW_FOLDERS = {
+    *("browser", "cluster", "conformance", "crash", "doors", "hostile", "load", "packaging"),
+}
 """Folders of tests that `make test` leaves to `make test-all`."""
 
 # A slow write on a busy machine is not a failure; pytest-timeout ends tests that hang.

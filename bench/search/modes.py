@@ -23,7 +23,7 @@ from quinion.chunk.recursive import chunk_pages, join_pages
 from quinion.cli.server_client import call
 from quinion.embed.base import Vectors
 from quinion.engine import Engine, open_engine
-from quinion.ingest.applications import IngestedDocument
+from quinion.ingest.applications.records import IngestedDocument
 from quinion.model.document_type import DocumentType
 from quinion.model.page import Method
 from quinion.model.record import Mode, Record

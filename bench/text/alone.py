@@ -31,7 +31,8 @@ from quinion.concurrency import in_thread
 from quinion.embed.base import Vectors
 from quinion.engine import Engine, open_engine
 from quinion.ingest import documents
-from quinion.ingest.applications import EXTENSIONS, IngestedDocument
+from quinion.ingest.applications.ingestion import EXTENSIONS
+from quinion.ingest.applications.records import IngestedDocument
 from quinion.ingest.documents import ExtractedDocument
 from quinion.ingest.progress import no_progress
 from quinion.ingest.source import Source, open_source

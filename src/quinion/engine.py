@@ -23,7 +23,7 @@ from quinion.embed.base import Embedder
 from quinion.embed.local.embedder import LocalEmbedder
 from quinion.embed.local.runtimes import Numerics
 from quinion.embed.truncated import Truncated
-from quinion.errors import BadSetting
+from quinion.errors import BadSetting, ExtraMissing
 from quinion.evidence.passages import Evidence
 from quinion.extract.ocr import rapidocr_process
 from quinion.extract.ocr.languages import (
@@ -33,6 +33,7 @@ from quinion.extract.ocr.languages import (
     find_missing,
 )
 from quinion.home import check_restored, hold_home, store_place
+from quinion.ingest.engine_resources import HandOver
 from quinion.ingest.kept_files import KeptFiles
 from quinion.ingest.pictures import Pictures
 from quinion.settings import Settings
@@ -49,6 +50,7 @@ from quinion.workers.pool import Workers
 
 if TYPE_CHECKING:
     from quinion.embed.token_counter import TokenCounter
+    from quinion.queue.dispatcher import Dispatcher
 
 log = logging.getLogger(__name__)
 
@@ -82,6 +84,7 @@ class Engine:
     store: VectorStore
     kept: KeptFiles
     at_close: Callable[[Callable[[], object]], object]
+    queue: HandOver | None = None
 
     def __post_init__(self) -> None:
         self.embedder = Truncated(self.model)
@@ -218,6 +221,10 @@ async def open_engine(settings: Settings) -> AsyncIterator[Engine]:
         stack.callback(store.close)
         await in_thread(check_migrated, store)
         kept = await open_kept_files(settings, store, stack.callback)
+        queue = None
+        if settings.database and settings.blobs_url:
+            queue = _open_queue(settings.database, settings.blobs_url)
+            stack.push_async_callback(queue.close)
         yield Engine(
             settings,
             lock,
@@ -228,7 +235,25 @@ async def open_engine(settings: Settings) -> AsyncIterator[Engine]:
             store,
             kept,
             stack.callback,
+            queue,
         )
+
+
+def _open_queue(database: str, blobs: str) -> "Dispatcher":
+    """Open the queue of documents for workers; it connects at its first use.
+
+    Raises:
+        ExtraMissing: its library is not installed.
+    """
+    # Imported here because most users have no workers.
+    try:
+        from quinion.queue.dispatcher import Dispatcher  # noqa: PLC0415
+    except ImportError as error:
+        raise ExtraMissing(
+            "QUINION_BLOBS_URL is set, but the queue of documents cannot be imported: "
+            f"{error}. Run: pip install 'procrastinate>=3.10,<4'"
+        ) from error
+    return Dispatcher(database, open_bucket(blobs))
 
 
 async def open_kept_files(

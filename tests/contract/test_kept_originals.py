@@ -10,7 +10,8 @@ import pytest
 from quinion.backup import restore
 from quinion.engine import Engine, open_engine
 from quinion.home import hold_home, store_place
-from quinion.ingest.applications import ApplicationIngestion, NewDocument
+from quinion.ingest.applications.ingestion import ApplicationIngestion
+from quinion.ingest.applications.records import NewDocument
 from quinion.ingest.folders.folder_index import FolderIndex
 from quinion.ingest.folders.indexer import Indexer
 from quinion.ingest.library.adder import DocumentAdder

@@ -9,7 +9,8 @@ from pydantic import SecretStr
 
 from quinion.engine import Engine, open_engine
 from quinion.errors import StoreUnavailable
-from quinion.ingest.applications import ApplicationIngestion, NewDocument
+from quinion.ingest.applications.ingestion import ApplicationIngestion
+from quinion.ingest.applications.records import NewDocument
 from quinion.ingest.progress import no_progress
 from quinion.ingest.source import hash_file
 from quinion.servers.document_store import records

@@ -15,7 +15,8 @@ from quinion.concurrency import together
 from quinion.engine import Engine
 from quinion.errors import LeaseLost, RevisionOverlap
 from quinion.ingest import policies
-from quinion.ingest.applications import ApplicationIngestion, KnownDocument, NewDocument
+from quinion.ingest.applications.ingestion import ApplicationIngestion
+from quinion.ingest.applications.records import KnownDocument, NewDocument
 from quinion.ingest.folders.folder_index import FolderIndex
 from quinion.ingest.folders.indexer import Indexer
 from quinion.ingest.kept_files import NewFile

@@ -15,7 +15,7 @@ from mcp import Client
 from quinion.concurrency import in_thread
 from quinion.engine import Engine
 from quinion.errors import QuinionError
-from quinion.ingest.applications import ApplicationIngestion
+from quinion.ingest.applications.ingestion import ApplicationIngestion
 from quinion.ingest.folders.records import IndexCollections
 from quinion.ingest.kept_files import ORIGINALS, WORDS
 from quinion.ingest.library import records as library_records

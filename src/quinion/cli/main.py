@@ -15,6 +15,7 @@ from quinion.cli.help_types import use_familiar_types
 from quinion.cli.maintenance import commands
 from quinion.cli.options import Json, name_clients, name_servers, override
 from quinion.cli.report import run_reporting
+from quinion.cli.serving import commands as serving
 from quinion.model.record import Mode
 from quinion.settings import Settings
 
@@ -368,17 +369,8 @@ for _command in (
     app.command(rich_help_panel=MAINTENANCE)(_command)
 
 
-@app.command(rich_help_panel=SERVERS)
-def stop(json: Json = False) -> None:
-    """Stop the background engine, which also exits by itself when idle.
-
-    No data is lost. A connected client starts a new engine with its next call.
-
-    Example: quinion stop
-    """
-    from quinion.cli.maintenance.stop import run
-
-    raise typer.Exit(run(Settings.from_environment(), as_json=json))
+app.command(rich_help_panel=SERVERS)(serving.stop)
+app.command(rich_help_panel=SERVERS)(serving.worker)
 
 
 @app.command(rich_help_panel=MAINTENANCE)

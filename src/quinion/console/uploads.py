@@ -16,7 +16,7 @@ import anyio
 from quinion.concurrency import in_thread
 from quinion.console.calls import Calls
 from quinion.errors import InvalidInput, QuinionError, UnsupportedFile
-from quinion.ingest.applications import EXTENSIONS
+from quinion.ingest.applications.ingestion import EXTENSIONS
 from quinion.servers import document_store
 from quinion.settings import Settings
 

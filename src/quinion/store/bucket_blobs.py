@@ -94,9 +94,11 @@ class BucketBlobs:
             self._try_delete(_mark(sha256))
 
     def sweep(self) -> list[str]:
-        for path in list(self._cache.glob(f"{COPYING}*")):
-            path.unlink(missing_ok=True)
         newest = datetime.now(UTC) - MIN_AGE
+        for path in list(self._cache.glob(f"{COPYING}*")):
+            with suppress(OSError):  # another server of this home may have finished it
+                if datetime.fromtimestamp(path.stat().st_mtime, UTC) < newest:
+                    path.unlink()
         marks = self._bucket.list("unlisted")
         return [key.rpartition("/")[2] for key, written in marks if written < newest]
 

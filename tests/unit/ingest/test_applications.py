@@ -5,7 +5,7 @@ from mcp import Client
 
 from quinion.engine import open_engine
 from quinion.errors import DocumentMissing
-from quinion.ingest.applications import ApplicationIngestion
+from quinion.ingest.applications.ingestion import ApplicationIngestion
 from quinion.servers import document_store
 from quinion.servers.document_store import records
 from quinion.servers.document_store.records import CHUNKS, REGISTRY

@@ -12,18 +12,19 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Column, Table
 
+from quinion.cli.at_once import choose_at_once
 from quinion.cli.documents.file_selection import describe_skipped, find_documents
 from quinion.cli.progress import Bars
 from quinion.cli.report import warn
 from quinion.cli.server_client import Answer, call, connect
 from quinion.errors import InvalidInput
-from quinion.ingest.applications import EXTENSIONS
+from quinion.ingest.applications.ingestion import EXTENSIONS
 from quinion.servers import document_store
 from quinion.settings import Settings
 
 AT_ONCE = 3
-"""Documents ingested concurrently: one being embedded, one being read by the workers, and a third
-being written or too short to keep the workers busy."""
+"""Documents that one engine ingests concurrently: one being embedded, one being read by the
+workers, and a third being written or too short to keep the workers busy."""
 
 
 def run(
@@ -63,6 +64,7 @@ def run(
 async def _ingest(settings: Settings, files: list[Path], arguments: Answer) -> dict[Path, Answer]:
     answers: dict[Path, Answer] = {}
     pending = iter(files)
+    at_once = await choose_at_once(settings, AT_ONCE)
     with Bars() as bars, bars.follow(f"{len(files)} documents", len(files)) as show_overall:
 
         async def ingest_next(client: Client) -> None:
@@ -76,7 +78,7 @@ async def _ingest(settings: Settings, files: list[Path], arguments: Answer) -> d
             connect(settings, document_store.NAME) as client,
             anyio.create_task_group() as group,
         ):
-            for _ in range(AT_ONCE):
+            for _ in range(at_once):
                 group.start_soon(ingest_next, client)
     return answers
 

@@ -10,9 +10,11 @@ import anyio
 from mcp import Client
 from mcp.types import ImageContent, TextContent
 
+from quinion.cli.at_once import choose_at_once
 from quinion.cli.library.gallery import Gallery
 from quinion.cli.progress import Bars
 from quinion.cli.server_client import Answer, call, connect
+from quinion.concurrency import together
 from quinion.errors import QuinionError
 from quinion.servers import doclibrary
 from quinion.settings import Settings
@@ -99,11 +101,17 @@ async def _ask(client: Client, tool: str, arguments: Answer, progress: Any = Non
 
 async def _add(client: Client, files: list[Path]) -> dict[Path, Answer]:
     answers: dict[Path, Answer] = {}
-    with Bars() as bars:
-        for file in files:
+    pending = iter(files)
+
+    async def add_next() -> None:
+        for file in pending:
             with bars.follow(file.name) as show:
                 answers[file] = await call(client, "add_document", {"file_path": str(file)}, show)
-    return answers
+
+    at_once = await choose_at_once(Settings.from_environment(), 1)
+    with Bars() as bars:
+        await together(*[add_next] * at_once)
+    return {file: answers[file] for file in files}
 
 
 async def _enrich(client: Client, slug: str, limit: int | None) -> Answer:

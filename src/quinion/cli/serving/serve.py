@@ -24,7 +24,7 @@ from quinion.daemon.client import stop_engine
 from quinion.daemon.socket_server import SocketServer, open_socket_server
 from quinion.engine import open_engine
 from quinion.errors import InvalidInput, QuinionError
-from quinion.ingest.applications import EXTENSIONS
+from quinion.ingest.applications.ingestion import EXTENSIONS
 from quinion.servers import document_store, mistral_ocr
 from quinion.servers.base import ContractServer
 from quinion.servers.document_store.records import REGISTRY

@@ -17,7 +17,7 @@ from quinion.console.uploads import MAX_BYTES, Uploads
 from quinion.console.views.evidence import send_image
 from quinion.console.views.search import list_types
 from quinion.errors import FileMissing
-from quinion.ingest.applications import EXTENSIONS
+from quinion.ingest.applications.ingestion import EXTENSIONS
 from quinion.ingest.source import hash_file
 from quinion.servers import document_store
 

@@ -10,10 +10,13 @@ before the document is listed, the next start deletes it.
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import numpy as np
+from pydantic import TypeAdapter
 
 from quinion.chunk.paged import split_pages
 from quinion.concurrency import in_thread, together
@@ -21,7 +24,7 @@ from quinion.embed.base import Vectors
 from quinion.extract.formats import OFFICE
 from quinion.framing import Frame
 from quinion.ingest import documents
-from quinion.ingest.engine_resources import Resources
+from quinion.ingest.engine_resources import Arguments, Resources
 from quinion.ingest.foreign_text import check_language
 from quinion.ingest.kept_files import NewFile
 from quinion.ingest.library.library import Library
@@ -50,6 +53,11 @@ CHUNK_TOKENS = 254
 """Input limit of the local model, in tokens of text."""
 SLICE_RECORDS = 256
 SLICE_PAGES = 8
+TASK = "library document"
+"""Kind of the tasks for workers."""
+
+Added = tuple[LibraryDocument, bool, dict[int, int]]
+"""A document, whether it is new, and its numbers of invisible characters by page."""
 
 
 class DocumentAdder:
@@ -58,9 +66,7 @@ class DocumentAdder:
     def __init__(self, library: Library) -> None:
         self._library = library
 
-    async def add(
-        self, file_path: str, progress: Progress
-    ) -> tuple[LibraryDocument, bool, dict[int, int]]:
+    async def add(self, file_path: str, progress: Progress) -> Added:
         """Add a PDF, or an office or web file, which is converted to PDF.
 
         Returns the document, whether it is new, and if so, the number of invisible characters by
@@ -73,6 +79,18 @@ class DocumentAdder:
         """
         resources = self._library.resources
         given = await in_thread(open_source, file_path, EXTENSIONS, resources.settings.read_roots)
+        if resources.queue:
+            found = await resources.queue.run(TASK, given, {}, progress)
+            if found is not None:
+                return _results().validate_python(found)
+        return await self._add_source(given, progress)
+
+    async def do_task(self, given: Source, _: Arguments, progress: Progress) -> Any:
+        """Add a file that a server has handed over; see `DoTask`."""
+        return _results().dump_python(await self._add_source(given, progress), mode="json")
+
+    async def _add_source(self, given: Source, progress: Progress) -> Added:
+        resources = self._library.resources
         async with (
             _as_pdf(resources, given) as source,
             resources.locks.hold(("library document", source.sha256)),
@@ -158,6 +176,12 @@ class DocumentAdder:
             for start in range(0, len(texts), SLICE_RECORDS)
         ]
         return np.concatenate(parts) if parts else np.empty((0, 0), np.float32)
+
+
+@cache
+def _results() -> TypeAdapter[Added]:
+    """The JSON form of results."""
+    return TypeAdapter(Added)
 
 
 def _has_title(given: Path) -> bool:

@@ -10,7 +10,7 @@ from pydantic import BaseModel
 
 from quinion.engine import Engine
 from quinion.errors import ExtractionFailed, FileMissing, FileUnreadable, ToolMissing
-from quinion.ingest.applications import ApplicationIngestion
+from quinion.ingest.applications.ingestion import ApplicationIngestion
 from quinion.servers.auth import Refusal
 from quinion.servers.base import ContractServer
 from quinion.servers.document_store import records

@@ -9,7 +9,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import BaseModel, Field
 
-from quinion.ingest.applications import KnownDocument, NewDocument, SkippedPicture
+from quinion.ingest.applications.records import KnownDocument, NewDocument, SkippedPicture
 from quinion.ingest.foreign_text import describe_foreign
 from quinion.ingest.misread_pages import describe_misread
 from quinion.ingest.page_quality import PageQuality
@@ -92,8 +92,8 @@ def describe_outcome(
         chunks_created=outcome.document.chunk_count,
         extraction_method=str(outcome.document.extraction_method),
         contains_drawings=outcome.document.contains_drawings,
-        total_chars=len(outcome.text),
-        total_words=len(outcome.text.split()),
+        total_chars=outcome.character_count,
+        total_words=outcome.word_count,
         replaces=outcome.earlier,
         warnings=[
             *_warn_of_type(outcome.document.document_type),

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from quinion.ingest.applications import IngestedDocument
+from quinion.ingest.applications.records import IngestedDocument
 from quinion.model.chunk import Chunk
 from quinion.model.page import PAGE_SPANS, format_spans
 from quinion.model.record import Metadata, Record, flag

@@ -11,7 +11,7 @@ from mcp.types import CallToolResult
 from pydantic import Field
 
 from quinion.engine import Engine
-from quinion.ingest.applications import ApplicationIngestion
+from quinion.ingest.applications.ingestion import ApplicationIngestion
 from quinion.model.document_type import DocumentType
 from quinion.search import modes
 from quinion.servers.base import (

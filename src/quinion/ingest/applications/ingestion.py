@@ -2,17 +2,16 @@
 
     open_source → already ingested? → read (or skip a picture), chunk, embed → classify → store
 
-Reading, chunking and embedding overlap. Only the last step writes, in one transaction.
+Reading, chunking and embedding overlap. Only the last step writes, in one transaction. If there are
+workers on other hosts, everything after the first step happens in one of them.
 """
 
 import dataclasses
 import logging
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from pathlib import Path
-from typing import Protocol
+from typing import Any
 
 import numpy as np
 
@@ -22,18 +21,27 @@ from quinion.concurrency import in_thread
 from quinion.embed.base import Vectors
 from quinion.errors import DocumentMissing, ExtractionFailed, NoChunks, NoContent
 from quinion.extract.formats import IMAGE, PDF, by_extension
+from quinion.ingest.applications.records import (
+    DocumentRecords,
+    IngestedDocument,
+    KnownDocument,
+    NewDocument,
+    Outcome,
+    SkippedPicture,
+    outcomes,
+)
 from quinion.ingest.documents import ExtractedDocument
-from quinion.ingest.engine_resources import Resources
+from quinion.ingest.engine_resources import Arguments, Resources
 from quinion.ingest.foreign_text import check_language
 from quinion.ingest.kept_files import NewFile
 from quinion.ingest.misread_pages import find_misread
-from quinion.ingest.page_quality import NOT_RECORDED, PageQuality
+from quinion.ingest.page_quality import PageQuality
 from quinion.ingest.progress import Progress
 from quinion.ingest.source import Source, open_source
 from quinion.ingest.streaming import read_and_embed
 from quinion.model.chunk import Chunk
 from quinion.model.document_type import DocumentType
-from quinion.model.page import Method, count_hidden_by_page, document_method
+from quinion.model.page import count_hidden_by_page, document_method
 from quinion.model.record import Metadata, Record
 from quinion.store.base import Selector
 from quinion.store.collections import Write
@@ -42,82 +50,8 @@ from quinion.store.filters import all_of
 log = logging.getLogger(__name__)
 
 EXTENSIONS = frozenset(by_extension([PDF, IMAGE]))
-
-
-@dataclass(frozen=True, slots=True)
-class IngestedDocument:
-    """Ingested document, as recorded in the registry."""
-
-    id: str
-    file_path: Path
-    file_hash: str
-    application_ref: str
-    document_type: str
-    chunk_count: int
-    ingested_at: datetime
-    extraction_method: Method
-    contains_drawings: bool
-    title: str = ""
-    type_is_given: bool = False
-    quality: PageQuality = NOT_RECORDED
-
-
-@dataclass(frozen=True, slots=True)
-class NewDocument:
-    """Outcome: the document was stored.
-
-    `hidden` counts invisible characters by page number; `is_foreign`: most is not in English.
-    `misread` is the estimated share of wrong words by page number (`misread_pages`).
-    `earlier` is the id of the newest other version: from the same path, with other content.
-    """
-
-    document: IngestedDocument
-    text: str
-    hidden: Mapping[int, int]
-    is_foreign: bool = False
-    earlier: str | None = None
-    misread: Mapping[int, float] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True)
-class KnownDocument:
-    """Outcome: the same content is stored already for this application; `earlier` as above."""
-
-    id: str
-    earlier: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class SkippedPicture:
-    """Outcome: the file is a drawing, a photograph or a rendering, and was not stored."""
-
-    image_ratio: float
-    page_count: int
-
-
-class DocumentRecords(Protocol):
-    """Stored form of a document and its chunks, which the contract of the server prescribes."""
-
-    CHUNKS: str
-    REGISTRY: str
-
-    def possible_ids(self, application_ref: str, file_hash: str) -> Iterator[str]:
-        """Yield the document's id, then longer ones in case another document has it."""
-        ...
-
-    def select_document(self, document_id: str) -> list[Selector]:
-        """Select all records of a document."""
-        ...
-
-    def chunk_records(
-        self, document: IngestedDocument, text: str, chunks: Sequence[Chunk]
-    ) -> list[Record]:
-        """Build the stored records of a document's chunks."""
-        ...
-
-    def registry_record(self, document: IngestedDocument) -> Record:
-        """Build the registry record of a document."""
-        ...
+TASK = "application document"
+"""Kind of the tasks for workers."""
 
 
 class ApplicationIngestion:
@@ -136,7 +70,7 @@ class ApplicationIngestion:
         *,
         replace: bool = False,
         again: Record | None = None,
-    ) -> NewDocument | KnownDocument | SkippedPicture:
+    ) -> Outcome:
         """Ingest one file.
 
         With `replace`, the earlier version from the same path is deleted in the same transaction.
@@ -148,8 +82,47 @@ class ApplicationIngestion:
             StoreUnavailable: the store cannot be read or written.
             ModelUnavailable: the embedding model cannot be loaded.
         """
+        roots = self._resources.settings.read_roots
+        source = await in_thread(open_source, file_path, EXTENSIONS, roots)
+        if self._resources.queue and (
+            again is not None or not await self._find_existing(application_ref, source.sha256)
+        ):
+            task = {
+                "application_ref": application_ref,
+                "document_type": document_type,
+                "replace": replace,
+                "again": again and again.id,
+            }
+            found = await self._resources.queue.run(TASK, source, task, progress)
+            if found is not None:
+                return outcomes().validate_python(found)
+        return await self._ingest_source(
+            source, application_ref, document_type, progress, replace=replace, again=again
+        )
+
+    async def do_task(self, source: Source, task: Arguments, progress: Progress) -> Any:
+        """Ingest a file that a server has handed over; see `DoTask`."""
+        outcome = await self._ingest_source(
+            source,
+            task["application_ref"],
+            task["document_type"],
+            progress,
+            replace=task["replace"],
+            again=await self._get(task["again"]) if task["again"] else None,
+        )
+        return outcomes().dump_python(outcome, mode="json")
+
+    async def _ingest_source(
+        self,
+        source: Source,
+        application_ref: str,
+        document_type: str | None,
+        progress: Progress,
+        *,
+        replace: bool,
+        again: Record | None,
+    ) -> Outcome:
         settings = self._resources.settings
-        source = await in_thread(open_source, file_path, EXTENSIONS, settings.read_roots)
         async with self._hold("document", application_ref, source.sha256):
             known = await self._find_existing(application_ref, source.sha256)
             if known and again is None:
@@ -188,13 +161,19 @@ class ApplicationIngestion:
                 async with self._resources.kept.change([new], await self._hashes(replaced)):
                     document = await self._store(draft, text, chunks, vectors, replaced)
             is_foreign = check_language(source.path.name, (page.text for page in reading.pages))
-            hidden = count_hidden_by_page(reading.pages)
-            misread = find_misread(reading.pages)
-            return NewDocument(document, text, hidden, is_foreign, earlier, misread)
+            return NewDocument(
+                document,
+                len(text),
+                len(text.split()),
+                count_hidden_by_page(reading.pages),
+                is_foreign,
+                earlier,
+                find_misread(reading.pages),
+            )
 
     async def ingest_again(
         self, document_id: str, document_type: str | None, progress: Progress
-    ) -> NewDocument | KnownDocument | SkippedPicture:
+    ) -> Outcome:
         """Read the file of a document again and replace the document.
 
         A type that the user gave is kept; so is the stored type if none is found now.

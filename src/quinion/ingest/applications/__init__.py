@@ -1,0 +1,1 @@
+"""Documents of planning applications: their ingestion and what is recorded of them."""

@@ -1,0 +1,1 @@
+"""Several servers and workers on one machine, as a small cluster."""
