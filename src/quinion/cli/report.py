@@ -61,6 +61,11 @@ def check_platform() -> None:
         sys.exit(EXIT_CODES[BadSetting.code])
 
 
+def name_count(count: int, noun: str) -> str:
+    """Name a count of things: `1 chunk`, `1,200 chunks`."""
+    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
+
+
 def warn(name: object, answer: Mapping[str, Any]) -> None:
     """Print the warnings of an answer to stderr."""
     for warning in answer.get("warnings", ()):

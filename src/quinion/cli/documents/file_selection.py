@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
 
+from quinion.cli.report import name_count
 from quinion.errors import FileMissing
 
 
@@ -44,9 +45,8 @@ def describe_skipped(
     if not counts:
         return ""
     named = ", ".join(f"{count} {kind}" for kind, count in counts.most_common())
-    if len(skipped) == 1:
-        return f"1 file skipped because of its type: {named}"
-    return f"{len(skipped)} files skipped because of their type: {named}"
+    whose = "its" if len(skipped) == 1 else "their"
+    return f"{name_count(len(skipped), 'file')} skipped because of {whose} type: {named}"
 
 
 def _below(folder: Path, extensions: Collection[str]) -> list[Path]:

@@ -13,7 +13,7 @@ from rich.table import Column, Table
 
 from quinion.cli.documents.file_selection import describe_skipped
 from quinion.cli.progress import Bars
-from quinion.cli.report import fail, warn
+from quinion.cli.report import fail, name_count, warn
 from quinion.cli.server_client import Answer, call, connect
 from quinion.errors import FileMissing, InvalidInput
 from quinion.extract.formats import INDEXED
@@ -135,10 +135,10 @@ def _print_report(answers: dict[Path, Answer], pruned: list[str]) -> None:
                 f"again), {data['duplicates_skipped']} already indexed, "
                 f"{len(data['errors']) + data['errors_omitted']} not indexed, "
                 f"{len(data.get('skipped_files', []))} without text; "
-                f"{data['total_chunks']} chunks"
+                f"{name_count(data['total_chunks'], 'chunk')}"
             )
         else:
-            typer.echo(f"{path}: {data['chunks_created']} chunks")
+            typer.echo(f"{path}: {name_count(data['chunks_created'], 'chunk')}")
         warn(path, data)
         _print_errors(data.get("errors", []))
     for file in pruned:

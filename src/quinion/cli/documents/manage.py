@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from quinion.cli.options import Json, Yes, confirm, print_json, print_result
-from quinion.cli.report import warn
+from quinion.cli.report import name_count, warn
 from quinion.errors import QuinionError
 from quinion.settings import Settings
 
@@ -82,7 +82,7 @@ def delete(document_id: DocumentId, yes: Yes = False, json: Json = False) -> Non
     name = Path(document["file_path"]).name
     confirm(f"Delete {name} of {document['application_ref']} ({document_id})?", yes)
     answer = _ask("remove_document", {"document_id": document_id})
-    line = f"Deleted {name} with {answer['chunks_removed']} chunks. Its file stays."
+    line = f"Deleted {name} with {name_count(answer['chunks_removed'], 'chunk')}. Its file stays."
     print_result(json, answer, line)
 
 
@@ -107,7 +107,7 @@ def reingest(
     answer = _ask("reingest_document", arguments, name)
     if answer["status"] != "success":
         raise QuinionError(f"{name} is {answer['status']}: nothing was changed.")
-    line = f"{answer['document_id']}: {answer['chunks_created']} chunks"
+    line = f"{answer['document_id']}: {name_count(answer['chunks_created'], 'chunk')}"
     print_result(json, answer, f"{line} ({answer['extraction_method']}).")
     if not json:
         warn(name, answer)
@@ -164,4 +164,9 @@ def _ask(tool: str, arguments: "Answer", title: str = "") -> "Answer":
     from quinion.cli.server_client import run_tool
     from quinion.servers.document_store import NAME
 
-    return run_tool(Settings.from_environment(), NAME, tool, arguments, title)
+    try:
+        return run_tool(Settings.from_environment(), NAME, tool, arguments, title)
+    except QuinionError as error:
+        if str(error).startswith("Document not found"):
+            raise QuinionError(f"{error}. To see all ids: quinion document list") from error
+        raise

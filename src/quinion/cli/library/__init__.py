@@ -13,7 +13,7 @@ import typer
 
 from quinion.cli.documents.file_selection import describe_skipped, find_documents
 from quinion.cli.options import Json, Yes, confirm, print_json, print_result
-from quinion.cli.report import fail, warn
+from quinion.cli.report import fail, name_count, warn
 from quinion.errors import InvalidInput, QuinionError
 from quinion.model.element import ElementType
 
@@ -191,7 +191,7 @@ def export(
     with _write_errors(folder):
         count = calls.export_document(slug, folder)
     page = folder / "index.html"
-    print_result(json, {"elements": count, "page": page}, f"{count} elements: {page}")
+    print_result(json, {"elements": count, "page": page}, f"{name_count(count, 'element')}: {page}")
 
 
 @app.command()
@@ -234,10 +234,15 @@ def _print_details(answer: "Answer") -> None:
 
 def _format_value(value: object) -> str:
     if isinstance(value, dict):
-        return ", ".join(f"{count} {kind}" for kind, count in value.items() if count)
+        return ", ".join(_name_counts(value))
     if isinstance(value, list):
         return ", ".join(map(str, value))
     return "" if value is None else str(value)
+
+
+def _name_counts(counts: dict[str, int]) -> list[str]:
+    """Name the elements of a document that there are, by kind."""
+    return [name_count(count, kind.removesuffix("s")) for kind, count in counts.items() if count]
 
 
 def _print_added(file: Path, answer: "Answer") -> None:
@@ -245,10 +250,10 @@ def _print_added(file: Path, answer: "Answer") -> None:
         fail(f"{file.name}: {answer['error'].removeprefix('Error: ')}")
         return
     document = answer["document"]
-    counts = [f"{count} {kind}" for kind, count in document["indexed_elements"].items() if count]
+    counts = _name_counts(document["indexed_elements"])
     known = " (already in the library)" if answer["status"] == "already_in_library" else ""
     typer.echo(
-        f"{file.name}: {document['slug']}, {document['total_pages']} pages, "
+        f"{file.name}: {document['slug']}, {name_count(document['total_pages'], 'page')}, "
         f"{', '.join(counts) or 'no elements'}{known}"
     )
     warn(file.name, answer)
@@ -260,4 +265,5 @@ def _print_enriched(answer: "Answer") -> None:
         fail(f"{one['element_label']}, page {one['page_number']}: {one['reason']}")
     known = f", {remembered} of them cached" if remembered else ""
     left = f"; {answer['remaining']} remaining" if answer["remaining"] else ""
-    typer.echo(f"{answer['document_slug']}: {asked + remembered} elements described{known}{left}.")
+    described = f"{name_count(asked + remembered, 'element')} described"
+    typer.echo(f"{answer['document_slug']}: {described}{known}{left}.")

@@ -19,7 +19,7 @@ from quinion.cli.policy.calls import (
     parse_end,
     update_chunk_dates,
 )
-from quinion.cli.report import warn
+from quinion.cli.report import name_count, warn
 from quinion.errors import FileMissing, InvalidInput, PolicyExists, UnsupportedFile
 from quinion.model.dates import parse_date
 from quinion.model.policy import SEED_POLICIES, Revision, RevisionDraft
@@ -166,7 +166,8 @@ def remove(source: Source, revision: RevisionId, yes: Yes = False, json: Json = 
         registry.get_revision(source, revision)
     confirm(f"Remove the text of {revision} of {source}?", yes)
     answer = call_tool("remove_policy_revision", {"source": source, "revision_id": revision})
-    print_result(json, answer, f"Removed {answer['chunks_removed']} chunks of {revision}.")
+    removed = name_count(answer["chunks_removed"], "chunk")
+    print_result(json, answer, f"Removed {removed} of {revision}.")
 
 
 def check(json: Json = False) -> None:
@@ -260,8 +261,8 @@ def _print_ingested(as_json: bool, answer: "Answer") -> None:
     print_result(
         as_json,
         answer,
-        f"{answer['revision_id']}: {answer['page_count']} pages in {answer['chunks_created']} "
-        f"chunks ({answer['extraction_method']}).",
+        f"{answer['revision_id']}: {name_count(answer['page_count'], 'page')} in "
+        f"{name_count(answer['chunks_created'], 'chunk')} ({answer['extraction_method']}).",
     )
     if not as_json:
         warn(answer["revision_id"], answer)

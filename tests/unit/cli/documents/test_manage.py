@@ -101,7 +101,7 @@ def test_a_document_is_deleted_after_a_question(quinion: Run, filled: Path, file
     assert refused.status == FAILED
     assert f"Delete Letter.pdf of A ({document})?" in refused.err
     deleted = quinion("document", "delete", document, typed="y\n")
-    assert deleted.out.strip() == "Deleted Letter.pdf with 1 chunks. Its file stays."
+    assert deleted.out.strip() == "Deleted Letter.pdf with 1 chunk. Its file stays."
     assert (files / "Letter.pdf").exists()
     assert quinion("document", "list", "--json").json == []
     assert (
@@ -117,7 +117,7 @@ def test_a_document_is_read_again_and_keeps_the_type_that_the_user_gave(
     quinion("ingest", str(letter), "-a", "C", "-t", "site_plan")
     first = only_id(quinion, "C")
     again = quinion("document", "reingest", first)
-    assert again.out == f"{first}: 1 chunks (text_layer).\n"
+    assert again.out == f"{first}: 1 chunk (text_layer).\n"
     [document] = quinion("document", "list", "-a", "C", "--json").json
     assert document["document_type"] == "site_plan"
     quinion("document", "reingest", first, "--document-type", "elevation")
@@ -152,7 +152,8 @@ def test_a_document_whose_file_is_gone_is_kept(quinion: Run, letter: Path) -> No
 def test_an_unknown_document_is_an_error(quinion: Run, filled: Path, command: str) -> None:
     ended = quinion("document", command, "A_000000")
     assert ended.status == FAILED
-    assert ended.err == "quinion: Document not found: A_000000\n"
+    hint = "To see all ids: quinion document list"
+    assert ended.err == f"quinion: Document not found: A_000000. {hint}\n"
 
 
 def test_ids_of_ingested_files_are_whole_on_a_narrow_terminal(

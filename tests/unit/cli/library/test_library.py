@@ -78,15 +78,15 @@ def test_documents_are_added_and_listed(run: Run, tmp_path: Path) -> None:
     letter(folder / "bats.pdf", "The bats of the old mill.")
     (folder / "notes.txt").write_text("No PDF.")
     ended = run("add", str(folder))
-    added = "bats.pdf: bats, 1 pages, no elements\n"
+    added = "bats.pdf: bats, 1 page, no elements\n"
     assert (ended.status, ended.out) == (
         0,
         f"{added}1 file skipped because of its type: 1 .txt\n",
     )
     again = run("add", str(folder / "bats.pdf"))
-    assert again.out == "bats.pdf: bats, 1 pages, no elements (already in the library)\n"
+    assert again.out == "bats.pdf: bats, 1 page, no elements (already in the library)\n"
     listed = run("list").out
-    for word in ("bats", SURVEY, SURVEY_TITLE, "1 figures, 1 tables, 1 equations"):
+    for word in ("bats", SURVEY, SURVEY_TITLE, "1 figure, 1 table, 1 equation"):
         assert word in listed
     assert [one["slug"] for one in run("list", "--json").json] == [SURVEY, "bats"]
 
@@ -119,7 +119,7 @@ def test_a_document_and_an_element_are_told_of(run: Run) -> None:
     rows = cells(run("show", SURVEY).out)
     assert rows["title"] == SURVEY_TITLE
     assert rows["total pages"] == "3"
-    counts = "1 figures, 1 tables, 1 equations, 1 diagrams, 1 charts"
+    counts = "1 figure, 1 table, 1 equation, 1 diagram, 1 chart"
     assert rows["indexed elements"] == counts
     assert run("show", SURVEY, "--json").json["total_pages"] == 3
     shown = run("show", SURVEY, "fig. 8-1", "--json").json
