@@ -24,7 +24,7 @@ from tests.unit.store.stores import records, vectors
 if not needs_postgres.args[0]:
     from psycopg.sql import SQL, Literal
 
-    from quinion.store.postgres import database, rows, transaction, vector_search
+    from quinion.store.postgres import database, rows, schema, transaction, vector_search
     from quinion.store.postgres.filters import Condition
     from quinion.store.postgres.rows import find_collection
     from quinion.store.postgres.schema import VERSION, tables
@@ -134,6 +134,12 @@ def test_a_newer_schema_is_refused(
     opened.close()
     server.execute(f"UPDATE quinion.schema_version SET version = {VERSION + 1}")
     with pytest.raises(StoreUnavailable, match=f"newer quinion .schema {VERSION + 1}"):
+        PostgresStore(url)
+
+
+def test_an_old_server_is_named(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(schema, "MIN_POSTGRES", 99)
+    with pytest.raises(StoreUnavailable, match="quinion needs 99 or later"):
         PostgresStore(url)
 
 
