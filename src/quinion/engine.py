@@ -156,11 +156,6 @@ def warn_of_unused(settings: Settings) -> None:
     """Log what is not used while the store is in a database."""
     if not settings.database:
         return
-    if settings.chroma_url:
-        log.warning(
-            "CHROMA_URL is not used: a store in PostgreSQL is not mirrored to Chroma, so other "
-            "programs will not find new documents there"
-        )
     own = settings.home / STORE
     if own.exists():
         log.warning(

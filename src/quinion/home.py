@@ -26,8 +26,9 @@ def store_place(settings: Settings) -> StorePlace:
     """
     if settings.database:
         standby = settings.read_url.get_secret_value() if settings.read_url else None
+        mirrored = settings.mirror == "on" and settings.chroma_url is not None
         return StorePlace(
-            settings.home, None, mirrored=False, database=settings.database, standby=standby
+            settings.home, None, settings.chroma_url, mirrored, settings.database, standby
         )
     mirror = settings.chroma_folder
     folder = None

@@ -17,7 +17,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from quinion.model.record import Record
-from quinion.store.embedded.checksum import sum_record
+from quinion.store.checksum import sum_record
 from quinion.store.embedded.raw_reader import RawReader
 
 Checksums = dict[str, dict[str, int | None]]

@@ -101,6 +101,30 @@ class MirrorLag:
     seconds: float = 0.0
 
 
+class Mirror(Protocol):
+    """Replica of the store that is updated from the outbox."""
+
+    def notify(self) -> None:
+        """Called after each commit."""
+        ...
+
+    def lag_s(self) -> float:
+        """Seconds since the first commit that the mirror lacks."""
+        ...
+
+    def fetch(self, collection: str, ids: Sequence[str]) -> dict[str, tuple[Record, Vectors]]:
+        """Fetch the mirror's copies of these records, as far as they exist."""
+        ...
+
+    def check(self, collection: str, *, repair: bool) -> list[str]:
+        """Find differences between the mirror and the store, and optionally repair the mirror."""
+        ...
+
+    def close(self) -> None:
+        """Send the rest of the outbox and stop."""
+        ...
+
+
 class Transaction(Protocol):
     """Atomic changes to any number of collections."""
 

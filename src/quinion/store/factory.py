@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from quinion.errors import ExtraMissing
 from quinion.store.base import VectorStore
 from quinion.store.chroma.client import Location
+from quinion.store.chroma.follower import Follower
 from quinion.store.chroma.replicator import Replicator
 from quinion.store.embedded.database import FILE
 from quinion.store.embedded.legacy import adopt_ledger
@@ -61,7 +62,7 @@ def open_store(place: StorePlace) -> VectorStore:
         ExtraMissing: there is an address of a database, but its client is not installed.
     """
     if place.database:
-        return _open_database(place.database, place.standby)
+        return _open_database(place.database, place)
     if place.folder:
         adopt_ledger(place.home, place.folder, str(place.mirror))
         finish_rebuild(place.folder)
@@ -72,7 +73,7 @@ def open_store(place: StorePlace) -> VectorStore:
     return store
 
 
-def _open_database(url: str, standby: str | None) -> VectorStore:
+def _open_database(url: str, place: StorePlace) -> VectorStore:
     # Imported here because most users have no database.
     try:
         from quinion.store.postgres.store import PostgresStore  # noqa: PLC0415
@@ -81,7 +82,15 @@ def _open_database(url: str, standby: str | None) -> VectorStore:
             "QUINION_DATABASE_URL is set, but the client of PostgreSQL cannot be imported: "
             f"{error}. Run: pip install 'psycopg[binary]>=3.3,<4'"
         ) from error
-    return PostgresStore(url, standby)
+    store = PostgresStore(url, place.standby)
+    if place.target:
+        try:
+            store.outbox.enable()
+            store.mirror = Follower(store, place.target, store.leases)
+        except BaseException:
+            store.close()
+            raise
+    return store
 
 
 def open_bucket(url: str) -> "Bucket":

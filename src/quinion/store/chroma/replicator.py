@@ -15,17 +15,16 @@ import logging
 import re
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
-from quinion.errors import StoreUnavailable
-from quinion.store.base import Selector
+from quinion.errors import LeaseLost, StoreUnavailable
+from quinion.store.base import Selector, VectorStore
+from quinion.store.checksum import sum_record
 from quinion.store.chroma.client import DATABASE, Copy, Location, pages
 from quinion.store.chroma.process import ChromaDamaged, open_chroma
-from quinion.store.embedded.checksum import sum_record
 from quinion.store.embedded.outbox import STAMP
-from quinion.store.embedded.store import EmbeddedStore
 
 log = logging.getLogger(__name__)
 
@@ -50,10 +49,36 @@ GRAPH = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 T = TypeVar("T")
 
 
+class Outbox(Protocol):
+    """Entries of changed records; implemented by the adapters of the store."""
+
+    def add(self, collection: str, ids: Sequence[str]) -> None: ...
+
+    def count(self) -> dict[str, int]: ...
+
+    def read(self, collection: str, limit: int = -1) -> dict[str, int]: ...
+
+    def remove(self, numbers: Iterable[int]) -> None: ...
+
+
+class MirroredStore(VectorStore, Protocol):
+    """Store with an outbox."""
+
+    @property
+    def outbox(self) -> Outbox: ...
+
+    def list_checksums(self, collection: str) -> dict[str, int]:
+        """List the checksums of all records by id, in insertion order."""
+        ...
+
+
 class Replicator:
     """Thread that replicates a store to a Chroma; implements `embedded.store.Mirror`."""
 
-    def __init__(self, store: EmbeddedStore, location: Location) -> None:
+    idle_s: float | None = None
+    """How often the outbox is read without a notification."""
+
+    def __init__(self, store: MirroredStore, location: Location) -> None:
         self._store = store
         self._location = location
         self._chroma = open_chroma(location)
@@ -145,7 +170,7 @@ class Replicator:
             quiet_s = time.monotonic() - self._last_write
             if wanted and (quiet_s >= QUIET_S or entries >= FAR_BEHIND):
                 return True
-            self._woken.wait(QUIET_S - quiet_s if wanted else None)
+            self._woken.wait(QUIET_S - quiet_s if wanted else self.idle_s)
 
     def _use(self, work: Callable[[], T]) -> T:
         """Run `work` on Chroma; if its folder is damaged, move it aside and retry."""
@@ -188,7 +213,11 @@ class Replicator:
             if entries:
                 model = self._store.model(collection)
                 self._chroma.apply(collection, model, deleted, records, vectors)
-                outbox.remove(entries.values())
+                try:
+                    outbox.remove(entries.values())
+                except LeaseLost:  # newer versions, sent by another engine, may be overwritten now
+                    outbox.add(collection, [*entries])
+                    raise
 
     def _add_missing(self, collection: str) -> None:
         """Add records that the mirror lacks to the outbox, if it has another number of them."""

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from quinion.errors import StoreUnavailable
 from quinion.model.record import Record
 from quinion.store.base import IntegrityReport, Vectors
-from quinion.store.embedded.checksum import sum_record
+from quinion.store.checksum import sum_record
 from quinion.store.embedded.database import FILE
 from quinion.store.embedded.keywords.checking import sum_index
 from quinion.store.embedded.keywords.keyword_index import read_lengths

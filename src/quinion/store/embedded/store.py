@@ -14,7 +14,6 @@ from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Protocol
 
 import numpy as np
 
@@ -22,10 +21,10 @@ from quinion.errors import InvalidInput
 from quinion.lexical.word_query import WordQuery
 from quinion.model.record import Hit, Record, score_of_distance
 from quinion.store.archive import copy_database
-from quinion.store.base import IntegrityReport, MirrorLag, Rank, Selector, Vectors
+from quinion.store.base import IntegrityReport, Mirror, MirrorLag, Rank, Selector, Vectors
+from quinion.store.checksum import sum_record
 from quinion.store.embedded import metadata_index, outbox
 from quinion.store.embedded.bitmap import Mask
-from quinion.store.embedded.checksum import sum_record
 from quinion.store.embedded.database import FILE, Database
 from quinion.store.embedded.keywords import keyword_index
 from quinion.store.embedded.keywords.builder import IndexBuilder, is_complete
@@ -70,30 +69,6 @@ WHERE value <= (SELECT seq FROM sqlite_sequence WHERE name = 'collections')
 """
 WIDEN_FACTOR = 8
 """Growth of the number of candidates, each time that too few of the nearest match the filter."""
-
-
-class Mirror(Protocol):
-    """Replica of the store that is updated from the outbox."""
-
-    def notify(self) -> None:
-        """Called after each commit."""
-        ...
-
-    def lag_s(self) -> float:
-        """Seconds since the first commit that the mirror lacks."""
-        ...
-
-    def fetch(self, collection: str, ids: Sequence[str]) -> dict[str, tuple[Record, Vectors]]:
-        """Fetch the mirror's copies of these records, as far as they exist."""
-        ...
-
-    def check(self, collection: str, *, repair: bool) -> list[str]:
-        """Find differences between the mirror and the store, and optionally repair the mirror."""
-        ...
-
-    def close(self) -> None:
-        """Send the rest of the outbox and stop."""
-        ...
 
 
 class EmbeddedStore:

@@ -10,9 +10,9 @@ import numpy as np
 from quinion.errors import InvalidInput
 from quinion.model.record import Metadata, Record, read_context
 from quinion.store.base import Selector, Vectors
+from quinion.store.checksum import sum_metadata, sum_record
 from quinion.store.embedded import metadata_index, outbox
 from quinion.store.embedded.bitmap import Slots
-from quinion.store.embedded.checksum import sum_metadata, sum_record
 from quinion.store.embedded.keywords import keyword_index
 from quinion.store.embedded.rows import (
     StoredRow,

@@ -11,6 +11,7 @@ from psycopg.sql import SQL
 
 from quinion.lexical.tokens import ANALYSIS
 from quinion.store.base import IntegrityReport
+from quinion.store.checksum import sum_record
 from quinion.store.keywords.sums import SUMS, sum_lengths, sum_postings, sum_records
 from quinion.store.postgres import keyword_index
 from quinion.store.postgres.rows import (
@@ -23,6 +24,7 @@ from quinion.store.postgres.rows import (
 from quinion.store.postgres.schema import tables
 from quinion.store.postgres.values import dump_filterable
 
+_VECTORS = SQL("SELECT slot, vector FROM {vectors} WHERE slot = ANY(%s)")
 _COUNT = SQL("SELECT count(*) FROM {records}")
 _MISSING = SQL("""
 SELECT count(*) FROM {records} WHERE NOT EXISTS
@@ -83,6 +85,17 @@ def repair(connection: Connection[Any], name: str) -> IntegrityReport:
     after = check(connection, name)
     repaired = tuple(line for line in before.problems if line not in after.problems)
     return IntegrityReport(after.records, after.problems, repaired=repaired)
+
+
+def sum_contents(connection: Connection[Any], number: int) -> dict[str, int]:
+    """Compute the checksums of all records with their vectors, in insertion order."""
+    sums: dict[str, int] = {}
+    for step in scan(connection, number):
+        slots = [slot for slot, _ in step]
+        rows = connection.execute(_VECTORS.format(**tables(number)), (slots,), binary=True)
+        vectors = dict(rows.fetchall())
+        sums |= {one.id: sum_record(one, vectors[slot]) for slot, one in step if slot in vectors}
+    return sums
 
 
 def rebuild_outdated(connection: Connection[Any]) -> None:

@@ -135,11 +135,11 @@ class Database:
                 self._writing.discard(thread)
 
     @contextmanager
-    def freeze(self) -> Iterator[None]:
-        """Block writers of all engines, but not readers."""
+    def freeze(self) -> Iterator[Connection[Any]]:
+        """Block writers of all engines, but not readers; open a transaction without other ones."""
         with self.failures(), self._writer.transaction("BEGIN") as connection:
             connection.execute(_EXCLUDE, (FREEZE,))
-            yield
+            yield connection
 
     @contextmanager
     def failures(self) -> Iterator[None]:

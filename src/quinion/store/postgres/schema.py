@@ -90,7 +90,17 @@ CREATE UNLOGGED TABLE leases (
 );
 """
 
-MIGRATIONS = (_FIRST, _LEASES)
+_OUTBOX = """
+CREATE TABLE mirrors (enabled timestamptz NOT NULL DEFAULT now());
+CREATE TABLE outbox (
+    sequence bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    collection text COLLATE "C" NOT NULL,
+    id text COLLATE "C" NOT NULL,
+    UNIQUE (collection, id)
+);
+"""
+
+MIGRATIONS = (_FIRST, _LEASES, _OUTBOX)
 """Scripts; each migrates to the next version, the first one from an empty database to version 1."""
 VERSION = len(MIGRATIONS)
 

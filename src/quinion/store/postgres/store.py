@@ -6,7 +6,8 @@ own snapshot.
 """
 
 from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import contextmanager, suppress
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -16,13 +17,14 @@ from psycopg.sql import SQL
 from quinion.errors import InvalidInput, StoreUnavailable
 from quinion.lexical.word_query import WordQuery
 from quinion.model.record import Hit, Record, score_of_distance
-from quinion.store.base import IntegrityReport, MirrorLag, Rank, Selector, Vectors
+from quinion.store.base import IntegrityReport, Mirror, MirrorLag, Rank, Selector, Vectors
 from quinion.store.filters import Where
 from quinion.store.keywords.word_search import search_words
 from quinion.store.leases import held_leases
 from quinion.store.postgres import checking
 from quinion.store.postgres.database import Database
 from quinion.store.postgres.leases import PostgresLeases, check_leases
+from quinion.store.postgres.outbox import PostgresOutbox
 from quinion.store.postgres.rows import (
     count_selected,
     find_by_slots,
@@ -54,12 +56,15 @@ _LOCK_TIMEOUT = "SET LOCAL lock_timeout = '1s'"
 class PostgresStore:
     """Store in the database at an address; implements `store.base.VectorStore`.
 
-    A `standby` of the database answers reads.
+    A `standby` of the database answers reads. Changes are added to the outbox for `mirror`, which
+    the factory sets.
     """
 
     def __init__(self, url: str, standby: str | None = None) -> None:
         self._database = Database(url, standby)
         self.leases = PostgresLeases(self._database)
+        self.outbox = PostgresOutbox(self._database)
+        self.mirror: Mirror | None = None
         self._cache = Cache()
         try:
             with self._database.write() as connection:
@@ -70,7 +75,9 @@ class PostgresStore:
             raise
 
     def close(self) -> None:
-        """Close all connections."""
+        """Close the mirror, which first sends the rest of the outbox, and then all connections."""
+        if self.mirror:
+            self.mirror.close()
         self.leases.close()
         self._database.close()
 
@@ -80,6 +87,8 @@ class PostgresStore:
             check_leases(connection, held_leases())
             transaction = PostgresTransaction(connection)
             yield transaction
+        if self.mirror:
+            self.mirror.notify()
         self._has_dropped |= transaction.dropped
         if self._has_dropped:
             self._drop_tables()
@@ -195,8 +204,8 @@ class PostgresStore:
         self._database.refresh()
 
     def mirror_lag(self) -> MirrorLag:
-        """Zero: a store in a database has no mirror."""
-        return MirrorLag()
+        pending = sum(self.outbox.count().values()) if self.mirror else 0
+        return MirrorLag(pending, self.mirror.lag_s()) if self.mirror and pending else MirrorLag()
 
     def check_files(self) -> list[str]:
         """Nothing: PostgreSQL checks its own files."""
@@ -204,14 +213,25 @@ class PostgresStore:
 
     def check(self, collection: str, *, repair: bool = False) -> IntegrityReport:
         """Check all records and their indexes; with `repair`, rebuild the indexes."""
-        if not repair:
+        if repair:
+            with self._database.write() as connection:
+                report = checking.repair(connection, collection)
+        else:
             with self._database.read(primary=True) as connection:
-                return checking.check(connection, collection)
-        with self._database.write() as connection:
-            return checking.repair(connection, collection)
+                report = checking.check(connection, collection)
+        warnings = self.mirror.check(collection, repair=repair) if self.mirror else []
+        return replace(report, warnings=(*report.warnings, *warnings))
 
-    def freeze_writes(self) -> AbstractContextManager[None]:
-        return self._database.freeze()
+    def list_checksums(self, collection: str) -> dict[str, int]:
+        """Compute the checksums of all records by id, in insertion order."""
+        with self._database.read(primary=True) as connection:
+            found = find_collection(connection, collection)
+            return checking.sum_contents(connection, found.number) if found else {}
+
+    @contextmanager
+    def freeze_writes(self) -> Iterator[None]:
+        with self._database.freeze():
+            yield
 
     def copy_to(self, folder: Path) -> None:
         raise InvalidInput(

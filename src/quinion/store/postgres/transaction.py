@@ -1,6 +1,6 @@
 """Transaction of the store: one transaction of PostgreSQL over all collections."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,7 @@ from quinion.errors import InvalidInput, StoreUnavailable, TransactionConflict
 from quinion.lexical.tokens import ANALYSIS
 from quinion.model.record import Metadata, Record, read_context
 from quinion.store.base import Selector, Vectors
-from quinion.store.postgres import keyword_index
+from quinion.store.postgres import keyword_index, outbox
 from quinion.store.postgres.rows import Collection, find_selected, is_current, lock_collection
 from quinion.store.postgres.schema import (
     MAX_INDEXED_NUMBER,
@@ -61,6 +61,7 @@ class PostgresTransaction:
 
     def __init__(self, connection: Connection[Any]) -> None:
         self._connection = connection
+        self._is_mirrored = outbox.is_enabled(connection)
         self.dropped = False
 
     def model(self, collection: str) -> str:
@@ -91,6 +92,7 @@ class PostgresTransaction:
         keyword_index.change(self._connection, found.number, removed=old, added=placed)
         self._bump(found.number, len(new))
         self._index_vectors(found, found.records + len(new))
+        self._add_to_outbox(collection, records)
 
     def update_metadata(self, selector: Selector, values: Metadata) -> int:
         found = lock_collection(self._connection, selector.collection)
@@ -118,6 +120,7 @@ class PostgresTransaction:
                 added=[one for one, is_moved in zip(new, moved, strict=True) if is_moved],
             )
         self._bump(found.number, 0)
+        self._add_to_outbox(selector.collection, [record for _, record in new])
         return len(new)
 
     def delete(self, selector: Selector) -> int:
@@ -125,6 +128,8 @@ class PostgresTransaction:
         if found is None:
             return 0
         if selector.is_everything:
+            if self._is_mirrored:
+                outbox.add_drop(self._connection, selector.collection)
             return self._drop(found.number)
         _check_current(found)
         old = find_selected(self._connection, found.number, selector.ids, selector.where)
@@ -133,6 +138,7 @@ class PostgresTransaction:
             self._connection.execute(statement.format(**tables(found.number)), (slots,))
         keyword_index.change(self._connection, found.number, removed=old)
         self._bump(found.number, -len(old))
+        self._add_to_outbox(selector.collection, [record for _, record in old])
         return len(old)
 
     def set_value(self, key: str, value: str) -> None:
@@ -191,6 +197,10 @@ class PostgresTransaction:
         cursor.executemany(
             _WRITE_VECTOR.format(**tables(number)), list(zip(slots, vectors, strict=True))
         )
+
+    def _add_to_outbox(self, collection: str, records: Iterable[Record]) -> None:
+        if self._is_mirrored:
+            outbox.add(self._connection, collection, (record.id for record in records))
 
     def _bump(self, number: int, added: int) -> None:
         """Increment a collection's version, by which readers cache, and count its records."""

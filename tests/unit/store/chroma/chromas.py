@@ -17,7 +17,7 @@ import pytest
 from chromadb.config import Settings
 
 from quinion.model.record import Record
-from quinion.store.base import Selector, Vectors
+from quinion.store.base import Selector, Vectors, VectorStore
 from quinion.store.chroma import process
 from quinion.store.chroma.client import Location
 from quinion.store.chroma.replicator import Replicator
@@ -128,7 +128,7 @@ def read_chroma(location: Location) -> dict[str, Copy]:
     return found
 
 
-def read_store(store: EmbeddedStore) -> dict[str, Copy]:
+def read_store(store: VectorStore) -> dict[str, Copy]:
     """Read everything in a store, in the same form."""
     found: dict[str, Copy] = {}
     for name in store.collections():

@@ -8,9 +8,12 @@ and vector. Then these are not read, and damage in them remains detectable.
 import json
 from zlib import crc32
 
+import numpy as np
+
 from quinion.model.record import Metadata, Record
 from quinion.store.base import Vectors
-from quinion.store.embedded.vectors.vector_file import FLOAT
+
+FLOAT = np.dtype("<f4")
 
 
 def sum_record(record: Record, vector: Vectors) -> int:
