@@ -95,6 +95,7 @@ class ApplicationIngestion:
             }
             found = await self._resources.queue.run(TASK, source, task, progress)
             if found is not None:
+                await in_thread(self._resources.store.refresh)
                 return outcomes().validate_python(found)
         return await self._ingest_source(
             source, application_ref, document_type, progress, replace=replace, again=again

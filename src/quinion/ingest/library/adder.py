@@ -82,6 +82,7 @@ class DocumentAdder:
         if resources.queue:
             found = await resources.queue.run(TASK, given, {}, progress)
             if found is not None:
+                await in_thread(resources.store.refresh)
                 return _results().validate_python(found)
         return await self._add_source(given, progress)
 
