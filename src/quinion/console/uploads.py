@@ -7,6 +7,7 @@ so that a start after a crash knows what to delete.
 import os
 import secrets
 import shutil
+import time
 from collections.abc import AsyncIterator
 from contextlib import suppress
 from pathlib import Path
@@ -22,6 +23,8 @@ from quinion.settings import Settings
 
 FOLDER = "uploads"
 UNFINISHED = ".unfinished"
+OLD_S = 86_400.0
+"""Age from which on an unfinished upload belongs to no process any more."""
 MAX_BYTES = 1 << 30
 MAX_NAME_BYTES = 200
 BUFFER_BYTES = 1 << 20
@@ -33,6 +36,7 @@ class Uploads:
     def __init__(self, settings: Settings) -> None:
         self._folder = settings.home / FOLDER
         self._read_roots = settings.read_roots
+        self._is_shared = settings.database is not None
 
     async def receive(self, name: str, size: int | None, body: AsyncIterator[bytes]) -> Path:
         """Write an uploaded file, complete or not at all.
@@ -81,13 +85,26 @@ class Uploads:
         return path.parent.parent == self._folder.resolve()
 
     async def remove_unfinished(self, calls: Calls) -> None:
-        """Delete the files of uploads that a stopped process did not finish."""
-        for mark in await in_thread(lambda: list(self._folder.resolve().glob(f"*/{UNFINISHED}"))):
+        """Delete the files of uploads that a stopped process did not finish.
+
+        Other processes may share the home if the store is in a database. Then only what is older
+        than a day is deleted.
+        """
+        for mark in await in_thread(self._find_unfinished):
             files = [path for path in mark.parent.iterdir() if path != mark]
             if files and await _is_stored(calls, files[0]):
                 mark.unlink()
             else:
                 await in_thread(shutil.rmtree, mark.parent, ignore_errors=True)
+
+    def _find_unfinished(self) -> list[Path]:
+        limit = time.time() - (OLD_S if self._is_shared else 0)
+        found = []
+        for mark in self._folder.resolve().glob(f"*/{UNFINISHED}"):
+            with suppress(FileNotFoundError):  # its upload is finished now
+                if mark.stat().st_mtime <= limit:
+                    found.append(mark)
+        return found
 
 
 def clean_name(name: str) -> str:
