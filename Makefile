@@ -13,7 +13,7 @@ MCPB := deploy/node_modules/.made
 BROWSER := tests/browser/node_modules/.made
 CLIENT_V1 := .conformance/v1/.made
 
-.PHONY: run test test-all fuzz bombs load check crash bench bench-quick bench-corpus eval-elements eval-search setup dev conformance-tools tesseract redis chromium \
+.PHONY: run test test-all fuzz bombs load cluster check crash bench bench-quick bench-corpus eval-elements eval-search setup dev conformance-tools tesseract redis chromium \
   packages bundles docs picture requirements clean
 
 run: setup ## install, start all servers, ingest the samples into an empty home
@@ -36,6 +36,9 @@ bombs: dev ## run decompression bombs through every tool, update docs/hostile.md
 
 load: dev ## run 64 clients for ten minutes; SECONDS=60 for a shorter run
 	$(BIN)/python -m tests.load $(if $(SECONDS),--seconds $(SECONDS))
+
+cluster: dev ## run a small cluster for ten minutes while its parts are killed; OPTIONS="--seconds 60"
+	$(BIN)/python -m tests.cluster $(OPTIONS)
 
 check: dev ## check lint, types and import direction
 	$(BIN)/ruff check

@@ -19,6 +19,7 @@ class Process:
     ) -> None:
         self.name = name
         self.log = folder / f"{name}.log"
+        self.port = 0
         self._command = [str(SCRIPTS / "quinion"), *command]
         home = folder / name
         home.mkdir(exist_ok=True)

@@ -1,0 +1,1 @@
+"""Workers on one machine: how their number changes the throughput."""
