@@ -282,6 +282,7 @@ def test_the_socket_is_for_its_owner_alone(home: Home) -> None:
 
 
 def test_a_home_that_cannot_be_used_is_one_line(home: Home, files: Path) -> None:
+    home.need_files()
     (files / "file").write_text("")
     ended = run_to_end(home, {"QUINION_HOME": str(files / "file" / "home")})
     assert ended.returncode == BAD_SETTING
@@ -290,6 +291,7 @@ def test_a_home_that_cannot_be_used_is_one_line(home: Home, files: Path) -> None
 
 
 def test_an_engine_that_cannot_start_is_one_line(home: Home, files: Path) -> None:
+    home.need_files()
     (files / "file").write_text("")
     ended = run_to_end(home, {"CHROMA_PERSIST_DIR": str(files / "file" / "chroma")})
     assert ended.returncode == BAD_SETTING

@@ -81,6 +81,7 @@ def test_a_cancel_is_passed_on(relayed: Session, files: Path) -> None:
 
 
 def test_a_second_http_server_is_refused(server: HttpServer, home: Home) -> None:
+    home.need_files()  # servers that share a database may share a home
     ended = run_to_end(home, TOKEN, "--http", "--port", "0")
     assert ended.returncode == HOME_IN_USE
     line = ended.stderr.splitlines()[-1]
