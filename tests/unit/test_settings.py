@@ -58,3 +58,13 @@ def test_lists_are_split_the_way_people_write_them(tmp_path: Path) -> None:
 
 def test_the_token_is_not_shown() -> None:
     assert "s3cret" not in repr(Settings.from_environment({"MCP_API_KEY": "s3cret"}))
+
+
+def test_a_bucket_is_for_a_store_in_a_database(tmp_path: Path) -> None:
+    bucket = {"QUINION_HOME": str(tmp_path), "QUINION_BLOBS_URL": "s3://bucket/folder"}
+    with pytest.raises(BadSetting, match=r"QUINION_BLOBS_URL.*QUINION_DATABASE_URL"):
+        Settings.from_environment(bucket)
+    database = {"QUINION_DATABASE_URL": "postgresql://localhost/x"}
+    settings = Settings.from_environment({**bucket, **database})
+    assert settings.blobs_url == "s3://bucket/folder"
+    assert settings.at(tmp_path / "own").blobs_url is None

@@ -108,7 +108,11 @@ class Tasks:
         """
         with self.failures():
             await in_thread(migrate, self._url)
-            await self._pool.open(wait=True)
+            try:
+                await self._pool.open(wait=True)
+            except BaseException:
+                await self._pool.close()  # or it goes on connecting
+                raise
             await self.app.open_async(self._pool)
 
     async def close(self) -> None:
