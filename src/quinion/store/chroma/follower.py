@@ -4,11 +4,16 @@ Each engine with a mirror has one, and one of them at a time sends the outbox, w
 others wait, and take over if it stops.
 """
 
+import time
+
 from quinion.store.chroma.client import Location
 from quinion.store.chroma.replicator import QUIET_S, MirroredStore, Replicator
 from quinion.store.leases import Lease, Leases, covered_by
 
 KEY = "mirror"
+CHECK_WAIT_S = 10.0
+"""How long a check waits for the one that sends the outbox, maybe in this process."""
+POLL_S = 0.1
 
 
 class Follower(Replicator):
@@ -33,7 +38,9 @@ class Follower(Replicator):
             self._leases.release(lease)
 
     def check(self, collection: str, *, repair: bool) -> list[str]:
-        lease = self._leases.acquire([KEY])
+        give_up_at = time.monotonic() + CHECK_WAIT_S
+        while (lease := self._leases.acquire([KEY])) is None and time.monotonic() < give_up_at:
+            time.sleep(POLL_S)
         if lease is None:
             return ["The Chroma mirror was not checked: another server is just updating it"]
         try:
