@@ -102,12 +102,13 @@ def test_unused_dependencies_are_not_pinned() -> None:
 def test_packages_of_an_extra_are_not_in_the_base(built: Path) -> None:
     metadata = read_metadata(wheel_of(built))
     assert metadata.get_all("Provides-Extra") == [
-        *("all", "fast", "formulas", "ocr", "postgres", "redis", "tracing")
+        *("all", "cluster", "fast", "formulas", "ocr", "postgres", "redis", "tracing")
     ]
     needed = [Requirement(one) for one in metadata.get_all("Requires-Dist") or []]
     in_base = {one.name for one in needed if not one.marker or one.marker.evaluate({"extra": ""})}
     assert {one.name for one in needed} - in_base == {
         *("ctranslate2", "tesserocr", "rapidocr"),
+        *("obstore", "procrastinate"),
         *("psycopg", "redis", "ziamath", "opentelemetry-exporter-otlp-proto-grpc"),
     }
 

@@ -61,6 +61,7 @@ REGISTRY_FIELDS = {
     "extraction_method": str,
     "contains_drawings": bool,
 }
+REGISTRY_ADDITIONS = {"page_count": int}
 
 
 def ingest(session: Session, file: Path | str, ref: str = REF, **options: Any) -> Answer:

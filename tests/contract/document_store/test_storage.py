@@ -17,6 +17,7 @@ from tests.contract.document_store.asking import (
     CHUNKS,
     REF,
     REGISTRY,
+    REGISTRY_ADDITIONS,
     REGISTRY_FIELDS,
     chunks_of,
     find,
@@ -133,10 +134,13 @@ def test_chunk_vectors_have_384_dimensions_and_unit_length(kept: Kept) -> None:
     assert len({tuple(entry.vector) for entry in kept.stored[CHUNKS]}) > 5
 
 
-def test_the_registry_has_every_field_of_the_contract_and_no_other(kept: Kept) -> None:
+def test_the_registry_has_every_field_of_the_contract_and_the_number_of_pages(kept: Kept) -> None:
     [entry] = kept.stored[REGISTRY]
     assert entry.id == kept.answer["document_id"]
-    assert {name: type(value) for name, value in entry.metadata.items()} == REGISTRY_FIELDS
+    assert {name: type(value) for name, value in entry.metadata.items()} == {
+        **REGISTRY_FIELDS,
+        **REGISTRY_ADDITIONS,
+    }
     assert entry.metadata == {
         "file_path": str(kept.file),
         "file_hash": hashlib.sha256(kept.file.read_bytes()).hexdigest(),
@@ -146,6 +150,7 @@ def test_the_registry_has_every_field_of_the_contract_and_no_other(kept: Kept) -
         "ingested_at": kept.listed["ingested_at"],
         "extraction_method": "mixed",
         "contains_drawings": False,
+        "page_count": len(SUBJECTS) + 1,
     }
 
 

@@ -37,7 +37,7 @@ POLICIES_ADDITIONS = {"truncated"}
 POLICY_KEYS = {"source", "title", "category"}
 REVISIONS_KEYS = {"status", "source", "revision_count", "revisions"}
 REVISIONS_ADDITIONS = {"next_revision"}
-REVISION_ADDITIONS = {"draft"}
+REVISION_ADDITIONS = {"draft", "error"}
 REVISION_KEYS = {
     "revision_id",
     "version_label",

@@ -19,7 +19,7 @@ from quinion.cli.report import EXIT_CODES, EXIT_MEANINGS, run_reporting
 from tests.unit.cli.conftest import Run, heed_ctrl_c
 
 QUINION = str(Path(sys.executable).with_name("quinion"))
-NO_JSON = {"serve", "stdio"}
+NO_JSON = {"serve", "stdio", "worker"}
 
 
 def commands() -> Iterator[tuple[str, Any]]:
