@@ -30,9 +30,9 @@ REBUILT = ".rebuilt"
 class StorePlace:
     """Location of a store and its mirror.
 
-    `folder` is the store's folder; `None` means in memory, or in the `database` if there is an
-    address of one; a `standby` of that answers reads. `mirror` is a folder or the address of
-    a server, which is unused if `mirrored` is false.
+    `folder` is the store's folder. Without one, the store is in the `database` if that has an
+    address, else in memory. A `standby` of the database answers reads. `mirror` is a folder or
+    the address of a server, which is unused if `mirrored` is false.
     """
 
     home: Path

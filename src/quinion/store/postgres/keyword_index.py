@@ -149,7 +149,7 @@ def find_similar(connection: Connection[Any], number: int, word: str) -> list[st
 
 
 def clear(connection: Connection[Any], number: int) -> None:
-    """Delete all postings; the lengths remain, since they say which slots are used."""
+    """Delete all postings; the lengths remain, because they list the slots in use."""
     connection.execute(_CLEAR.format(**tables(number)))
 
 
